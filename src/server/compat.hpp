@@ -1,0 +1,128 @@
+// Every difference between PostgreSQL 13 and 18 that our code meets, and nothing else. A block goes when
+// the last release that needs it is dropped.
+
+#pragma once
+
+#include "server/prelude.hpp"
+
+namespace idem::server {
+
+// 18 added an instrumentation argument to index_beginscan.
+inline IndexScanDesc begin_index_scan(Relation heap, Relation index, Snapshot snapshot, int keys) {
+#if PG_VERSION_NUM >= 180000
+  return index_beginscan(heap, index, snapshot, nullptr, keys, 0);
+#else
+  return index_beginscan(heap, index, snapshot, keys, 0);
+#endif
+}
+
+// 15 renamed the parser hook that infers parameter types.
+inline void infer_parameter_types(ParseState *state, Oid **types, int *count) {
+#if PG_VERSION_NUM >= 150000
+  setup_parse_variable_parameters(state, types, count);
+#else
+  parse_variable_parameters(state, types, count);
+#endif
+}
+
+// 16 replaced the checks for each kind of object by one for all.
+inline bool may_execute(Oid role, Oid function) {
+#if PG_VERSION_NUM >= 160000
+  return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#else
+  return pg_proc_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#endif
+}
+
+// 14 moved the result relation from the executor state into an argument, 16 taught updates to maintain
+// summarising indexes alone, 18 added the tuple's own address.
+inline bool no_index_conflict(ResultRelInfo *relation, TupleTableSlot *slot, EState *state,
+                              List *arbiters) {
+  ItemPointerData conflict;
+#if PG_VERSION_NUM >= 180000
+  ItemPointerData none;
+  ItemPointerSetInvalid(&none);
+  return ExecCheckIndexConstraints(relation, slot, state, &conflict, &none, arbiters);
+#elif PG_VERSION_NUM >= 140000
+  return ExecCheckIndexConstraints(relation, slot, state, &conflict, arbiters);
+#else
+  state->es_result_relation_info = relation;
+  return ExecCheckIndexConstraints(slot, state, &conflict, arbiters);
+#endif
+}
+
+inline void insert_index_entries(ResultRelInfo *relation, TupleTableSlot *slot, EState *state,
+                                 bool *conflict, List *arbiters, bool summarizing_only) {
+  const bool speculative = conflict != nullptr;
+#if PG_VERSION_NUM >= 160000
+  (void)ExecInsertIndexTuples(relation, slot, state, false, speculative, conflict, arbiters,
+                              summarizing_only);
+#elif PG_VERSION_NUM >= 140000
+  (void)summarizing_only;
+  (void)ExecInsertIndexTuples(relation, slot, state, false, speculative, conflict, arbiters);
+#else
+  (void)summarizing_only;
+  state->es_result_relation_info = relation;
+  (void)ExecInsertIndexTuples(slot, state, speculative, conflict, arbiters);
+#endif
+}
+
+enum class IndexWork { none, summarizing, all };
+
+// 16 turned the answer from a boolean into an enumeration.
+inline TM_Result update_tuple(Relation heap, ItemPointer tid, TupleTableSlot *slot,
+                              TM_FailureData *failure, IndexWork *work) {
+  LockTupleMode mode;
+#if PG_VERSION_NUM >= 160000
+  TU_UpdateIndexes indexes;
+#else
+  bool indexes;
+#endif
+  const TM_Result result =
+      table_tuple_update(heap, tid, slot, GetCurrentCommandId(true), InvalidSnapshot,
+                         InvalidSnapshot, true, failure, &mode, &indexes);
+  if (result != TM_Ok) return result;
+#if PG_VERSION_NUM >= 160000
+  *work = indexes == TU_None          ? IndexWork::none
+          : indexes == TU_Summarizing ? IndexWork::summarizing
+                                      : IndexWork::all;
+#else
+  *work = indexes ? IndexWork::all : IndexWork::none;
+#endif
+  return result;
+}
+
+// 17 introduced infinite intervals.
+enum class IntervalRange { finite, plus_infinity, minus_infinity };
+
+inline IntervalRange interval_range(const Interval *interval) {
+#if PG_VERSION_NUM >= 170000
+  if (INTERVAL_IS_NOEND(interval)) return IntervalRange::plus_infinity;
+  if (INTERVAL_IS_NOBEGIN(interval)) return IntervalRange::minus_infinity;
+#else
+  (void)interval;
+#endif
+  return IntervalRange::finite;
+}
+
+// 17 lets an extension name what it waits for in pg_stat_activity.
+inline uint32 claim_wait_event() {
+#if PG_VERSION_NUM >= 170000
+  static uint32 event = 0;
+  if (event == 0) event = WaitEventExtensionNew("IdemClaimWait");
+  return event;
+#else
+  return PG_WAIT_EXTENSION;
+#endif
+}
+
+// 15 lets an extension reserve its prefix, so that a misspelt setting is refused when it is set.
+inline void reserve_setting_prefix(const char *prefix) {
+#if PG_VERSION_NUM >= 150000
+  MarkGUCPrefixReserved(prefix);
+#else
+  EmitWarningsOnPlaceholders(prefix);
+#endif
+}
+
+}  // namespace idem::server

@@ -1,0 +1,113 @@
+#include "server/statement.hpp"
+
+#include "server/prelude.hpp"
+
+namespace idem::server {
+
+namespace {
+
+// Counts renames of schemas; plans of an older generation name a schema that may be gone.
+uint64 generation = 1;
+
+void on_schema_change(Datum, int, uint32) {
+  generation++;
+}
+
+void watch_schemas() {
+  static bool watching = false;
+  if (watching) return;
+  CacheRegisterSyscacheCallback(NAMESPACEOID, on_schema_change, Datum{0});
+  watching = true;
+}
+
+char *qualified(const char *sql, Oid schema) {
+  char *name = get_namespace_name(schema);
+  if (name == nullptr) elog(ERROR, "schema with OID %u does not exist", schema);
+  const char *prefix = quote_identifier(name);
+  StringInfoData text;
+  initStringInfo(&text);
+  for (const char *at = sql; *at != '\0'; at++) {
+    if (*at == '@')
+      appendStringInfo(&text, "%s.", prefix);
+    else
+      appendStringInfoChar(&text, *at);
+  }
+  return text.data;
+}
+
+void prepare(Statement &statement, Oid schema) {
+  watch_schemas();
+  if (statement.plan != nullptr && statement.schema == schema && statement.generation == generation)
+    return;
+  // An outdated plan is left allocated: it may be running further up the stack, and schemas are renamed
+  // rarely.
+  statement.plan = nullptr;
+  const uint64 made_at = generation;
+  SPIPlanPtr plan =
+      SPI_prepare(qualified(statement.sql, schema), statement.parameters, statement.types);
+  if (plan == nullptr) elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+  if (SPI_keepplan(plan) != 0) elog(ERROR, "SPI_keepplan failed");
+  statement.plan = plan;
+  statement.schema = schema;
+  statement.generation = made_at;
+}
+
+}  // namespace
+
+uint64 run(Statement &statement, const Home &home, Datum *values, const char *nulls, bool read_only,
+           long limit) {
+  Oid caller;
+  int context;
+  // An ERROR needs no undoing here: ending the (sub)transaction restores the user.
+  GetUserIdAndSecContext(&caller, &context);
+  SetUserIdAndSecContext(home.owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+  prepare(statement, home.schema);
+  const int code = SPI_execute_plan(statement.plan, values, nulls, read_only, limit);
+  SetUserIdAndSecContext(caller, context);
+  if (code < 0) elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
+  return SPI_processed;
+}
+
+uint64 execute(Statement &statement, const Home &home, Datum *values, const char *nulls) {
+  SPI_connect();
+  const uint64 rows = run(statement, home, values, nulls, false, 0);
+  SPI_finish();
+  return rows;
+}
+
+bool run_within(int limit_ms, void (*call)(void *), void *argument) {
+  const MemoryContext context = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  volatile bool done = false;
+  char limit[16];
+  snprintf(limit, sizeof(limit), "%d", Max(limit_ms, 1));
+
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(context);
+  PG_TRY();
+  {
+    // GUC_ACTION_SAVE restores the caller's lock_timeout when the subtransaction ends, either way.
+    (void)set_config_option("lock_timeout", limit, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+                            true, 0, false);
+    call(argument);
+    ReleaseCurrentSubTransaction();
+    done = true;
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(context);
+    ErrorData *error = CopyErrorData();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+    MemoryContextSwitchTo(context);
+    CurrentResourceOwner = owner;
+    if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE) ReThrowError(error);
+    FreeErrorData(error);
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(context);
+  CurrentResourceOwner = owner;
+  return done;
+}
+
+}  // namespace idem::server
