@@ -1,7 +1,8 @@
 # The one list of sources, read by make and by CMake.
 
 # Plain C++17 without a server header; unit tests link these.
-PURE_SOURCES =
+PURE_SOURCES = src/records/decision.cpp \
+	src/records/key.cpp
 
 SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
@@ -11,3 +12,5 @@ SERVER_SOURCES = src/module.cpp \
 
 # Concatenated in this order into the install script.
 SQL_PIECES =
+
+
