@@ -8,9 +8,33 @@ SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
 	src/server/guard.cpp \
 	src/server/settings.cpp \
-	src/server/statement.cpp
+	src/server/statement.cpp \
+	src/records/claim.cpp \
+	src/records/direct.cpp \
+	src/records/entry_begin.cpp \
+	src/records/entry_begin_support.cpp \
+	src/records/entry_execute.cpp \
+	src/records/entry_fingerprint.cpp \
+	src/records/entry_get.cpp \
+	src/records/entry_grant.cpp \
+	src/records/entry_keys.cpp \
+	src/records/entry_operate.cpp \
+	src/records/entry_scopes.cpp \
+	src/records/entry_settle.cpp \
+	src/records/json_value.cpp \
+	src/records/positions.cpp \
+	src/records/record.cpp \
+	src/records/request.cpp \
+	src/records/scopes.cpp \
+	src/records/session_claims.cpp \
+	src/records/settlement.cpp \
+	src/records/store.cpp \
+	src/records/table.cpp \
+	src/records/user_statement.cpp
 
 # Concatenated in this order into the install script.
-SQL_PIECES =
+SQL_PIECES = src/records/types.sql \
+	src/records/tables.sql \
+	src/records/functions.sql
 
-
+# Functions that only tests call, in a module of their own.

@@ -1,0 +1,49 @@
+// The claim: the engine behind idem_begin and idem_execute. Everything built on records begins here.
+
+#pragma once
+
+#include "records/decision.hpp"
+#include "records/scopes.hpp"
+#include "records/store.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::records {
+
+struct BeginRequest {
+  Identity id;
+  const bytea *fingerprint;  // null: not compared
+  const Interval *lease;     // null: the scope's
+  const Interval *retain;    // null: the scope's
+  const Interval *wait;      // null: for open transactions only
+  const text *owner;         // null: application_name
+};
+
+enum class ClaimOutcome {
+  started,
+  finished,  // idem_execute: started, run and stored in one call
+  replayed,
+  in_progress,
+  mismatch,
+  held,
+  exhausted
+};
+
+struct Claim {
+  ClaimOutcome outcome;
+  // Columns of idem_claim in their order, without `outcome`.
+  NullableDatum token, attempt, code, result, body, failed, checkpoint, checkpoint_data, owner,
+      lease_expires_at, expires_at, retry_after;
+};
+
+// Claims the key or says why not. Writes nothing unless the outcome is `started`. Raises 40001 when the
+// record changed under a transaction-wide snapshot or the race for it does not settle, and whatever a lock
+// wait raises when `wait` is null.
+Claim begin(const RecordsTable &table, const BeginRequest &request, const ScopeSettings &settings);
+
+// Raises ID409, ID422 or ID423 for an outcome that leaves the caller without a claim or a result.
+void require_claim_or_result(const Claim &claim, const Identity &id);
+
+// The claim as an idem_claim value.
+Datum claim_datum(const RecordsTable &table, const Claim &claim);
+
+}  // namespace idem::records

@@ -1,0 +1,269 @@
+#include "records/direct.hpp"
+
+#include "records/positions.hpp"
+#include "server/compat.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::records {
+
+namespace {
+
+// The table, and a slot that holds the row that a look found for as long as the place is open.
+struct Place {
+  Relation heap;
+  TupleTableSlot *slot;
+};
+
+Place open_place(const RecordsTable &table, LOCKMODE lock) {
+  Place place;
+  place.heap = table_open(table.records, lock);
+  place.slot = table_slot_create(place.heap, nullptr);
+  return place;
+}
+
+void close_place(const Place &place) {
+  ExecDropSingleTupleTableSlot(place.slot);
+  // The lock stays until the transaction ends, as it does for a statement.
+  table_close(place.heap, NoLock);
+}
+
+Record read_slot(const Place &place, const RecordsTable &table) {
+  HeapTuple copy = ExecCopySlotHeapTuple(place.slot);
+  return read_record(copy, RelationGetDescr(place.heap), table.columns,
+                     HeapTupleHeaderGetXmin(copy->t_data));
+}
+
+IndexScanDesc begin_scan(Relation heap, Relation index, const Identity &id, Snapshot snapshot) {
+  IndexScanDesc scan = server::begin_index_scan(heap, index, snapshot, 2);
+  ScanKeyData keys[2];
+  ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(id.key));
+  ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(id.scope));
+  keys[0].sk_collation = keys[1].sk_collation = C_COLLATION_OID;
+  index_rescan(scan, keys, 2, nullptr, 0);
+  return scan;
+}
+
+[[noreturn]] void refuse_changed_record() {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("could not serialize access: the idempotency record changed after this "
+                         "transaction's snapshot"),
+                  errhint("Retry the transaction.")));
+  pg_unreachable();
+}
+
+// Also registers the read with the serializable machinery.
+void require_in_transaction_snapshot(const Place &place) {
+  ItemPointerData tid = place.slot->tts_tid;
+  if (!table_tuple_fetch_row_version(place.heap, &tid, GetTransactionSnapshot(), place.slot))
+    refuse_changed_record();
+}
+
+// Looks through the index. A record that an open transaction is changing is reported as it was committed;
+// of one that is being inserted nothing is reported but that.
+Presence find_by_index(const Place &place, const RecordsTable &table, const Identity &id) {
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  Relation index = index_open(table.primary_key, AccessShareLock);
+  IndexScanDesc scan = begin_scan(place.heap, index, id, &dirty);
+  Presence presence = Presence::absent;
+  ItemPointerData root;
+  while (presence != Presence::present) {
+    if (!scan->xs_heap_continue) {
+      const ItemPointerData *entry = index_getnext_tid(scan, ForwardScanDirection);
+      if (entry == nullptr) break;
+      root = *entry;
+    }
+    if (index_fetch_heap(scan, place.slot))
+      presence = TransactionIdIsValid(dirty.xmin) ? Presence::uncommitted : Presence::present;
+  }
+  if (presence == Presence::present) remember_position(table.records, id, root);
+  index_endscan(scan);
+  index_close(index, NoLock);
+  return presence;
+}
+
+bool holds(const Place &place, const RecordsTable &table, Column column, const text *wanted) {
+  bool isnull;
+  const Datum value = slot_getattr(place.slot, table.columns[static_cast<int>(column)], &isnull);
+  const text *found = DatumGetTextPP(value);
+  const Size length = VARSIZE_ANY_EXHDR(wanted);
+  return VARSIZE_ANY_EXHDR(found) == length &&
+         memcmp(VARDATA_ANY(found), VARDATA_ANY(wanted), length) == 0;
+}
+
+// Looks where the record was met before; false when it is not there, committed, now. The key is unique, so
+// what is found there is what the index would lead to.
+bool find_by_position(const Place &place, const RecordsTable &table, const Identity &id) {
+  ItemPointerData tid;
+  if (!recall_position(table.records, id, &tid)) return false;
+  // VACUUM may have cut the table off since; while we hold a lock on it, it will not.
+  if (ItemPointerGetBlockNumber(&tid) >= RelationGetNumberOfBlocks(place.heap)) return false;
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  IndexFetchTableData *fetch = table_index_fetch_begin(place.heap);
+  bool more = false;
+  bool found = false;
+  do
+    found = table_index_fetch_tuple(fetch, &tid, &dirty, place.slot, &more, nullptr) &&
+            !TransactionIdIsValid(dirty.xmin);
+  while (!found && more);
+  table_index_fetch_end(fetch);
+  return found && holds(place, table, Column::key, id.key) &&
+         holds(place, table, Column::scope, id.scope);
+}
+
+// Leaves the row of a present record in the place's slot.
+Sighting look_at(const Place &place, const RecordsTable &table, const Identity &id) {
+  Sighting sighting;
+  sighting.presence =
+      find_by_position(place, table, id) ? Presence::present : find_by_index(place, table, id);
+  if (sighting.presence != Presence::present) return sighting;
+  sighting.record = read_slot(place, table);
+  if (IsolationUsesXactSnapshot() && !sighting.record.state.written_here)
+    require_in_transaction_snapshot(place);
+  return sighting;
+}
+
+// A row to be written, and what the executor's index routines need around it.
+struct Writer {
+  EState *state;
+  ResultRelInfo *relation;
+  TupleTableSlot *slot;
+};
+
+Writer open_writer(Relation heap, const RecordsTable &table, const Record &record) {
+  Writer writer;
+  writer.state = CreateExecutorState();
+  writer.relation = makeNode(ResultRelInfo);
+  InitResultRelInfo(writer.relation, heap, 0, nullptr, 0);
+  writer.slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsVirtual);
+  for (int i = 0; i < kColumns; i++) {
+    writer.slot->tts_values[table.columns[i] - 1] = record.values[i];
+    writer.slot->tts_isnull[table.columns[i] - 1] = record.nulls[i];
+  }
+  ExecStoreVirtualTuple(writer.slot);
+  return writer;
+}
+
+void close_writer(const Writer &writer) {
+  if (writer.relation->ri_NumIndices > 0) ExecCloseIndices(writer.relation);
+  ExecDropSingleTupleTableSlot(writer.slot);
+  FreeExecutorState(writer.state);
+  // What was written must be visible to the statements that follow, as after any command.
+  CommandCounterIncrement();
+}
+
+Record record_of(const Identity &id, const Grant &grant) {
+  Record record;
+  memset(record.nulls, true, sizeof(record.nulls));
+  record.set(Column::scope, {PointerGetDatum(id.scope), false});
+  record.set(Column::key, {PointerGetDatum(id.key), false});
+  record.set(Column::status, {CStringGetTextDatum(status_name(Status::in_progress)), false});
+  record.set(Column::token, {Int64GetDatum(grant.token), false});
+  record.set(Column::attempt, {Int32GetDatum(1), false});
+  record.set(Column::owner, {PointerGetDatum(grant.owner), grant.owner == nullptr});
+  record.set(Column::created_at, {TimestampTzGetDatum(grant.granted_at), false});
+  record.set(Column::lease_expires_at, {TimestampTzGetDatum(grant.lease_expires_at), false});
+  record.set(Column::expires_at, {TimestampTzGetDatum(grant.expires_at), false});
+  record.set(Column::fingerprint,
+             {PointerGetDatum(grant.fingerprint), grant.fingerprint == nullptr});
+  return record;
+}
+
+// Returns whether the row is in; when not, somebody else's conflicting entry came first and ours is gone.
+bool insert_speculatively(Relation heap, const Writer &writer, List *arbiters) {
+  const uint32 token = SpeculativeInsertionLockAcquire(GetCurrentTransactionId());
+  table_tuple_insert_speculative(heap, writer.slot, GetCurrentCommandId(true), 0, nullptr, token);
+  bool conflict = false;
+  server::insert_index_entries(writer.relation, writer.slot, writer.state, &conflict, arbiters,
+                               false);
+  table_tuple_complete_speculative(heap, writer.slot, token, !conflict);
+  SpeculativeInsertionLockRelease(GetCurrentTransactionId());
+  return !conflict;
+}
+
+void store_outcome(Record &record, const Outcome &outcome) {
+  record.set(Column::status, {CStringGetTextDatum(status_name(outcome.status)), false});
+  record.set(Column::code, outcome.code);
+  record.set(Column::result, outcome.result);
+  record.set(Column::body, outcome.body);
+  record.set(Column::completed_at, {TimestampTzGetDatum(GetCurrentTimestamp()), false});
+}
+
+// Writes the record over the version at `tid`; false when that version is no longer the newest.
+bool update_version(const Place &place, ItemPointer tid, const RecordsTable &table,
+                    const Record &record) {
+  CheckCmdReplicaIdentity(place.heap, CMD_UPDATE);
+  const Writer writer = open_writer(place.heap, table, record);
+  TM_FailureData failure;
+  server::IndexWork work = server::IndexWork::none;
+  const TM_Result result = server::update_tuple(place.heap, tid, writer.slot, &failure, &work);
+  if (result == TM_Ok && work != server::IndexWork::none) {
+    ExecOpenIndices(writer.relation, false);
+    server::insert_index_entries(writer.relation, writer.slot, writer.state, nullptr, NIL,
+                                 work == server::IndexWork::summarizing);
+  }
+  close_writer(writer);
+  if (result == TM_Ok) return true;
+  if (result != TM_Updated && result != TM_Deleted)
+    elog(ERROR, "unexpected result %d of updating an idempotency record", result);
+  if (IsolationUsesXactSnapshot()) refuse_changed_record();
+  return false;
+}
+
+}  // namespace
+
+Sighting look_directly(const RecordsTable &table, const Identity &id) {
+  const Place place = open_place(table, AccessShareLock);
+  const Sighting sighting = look_at(place, table, id);
+  close_place(place);
+  return sighting;
+}
+
+Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id) {
+  Sighting sighting;
+  sighting.presence = Presence::absent;
+  const Place place = open_place(table, AccessShareLock);
+  Relation index = index_open(table.primary_key, AccessShareLock);
+  IndexScanDesc scan = begin_scan(place.heap, index, id, GetActiveSnapshot());
+  if (index_getnext_slot(scan, ForwardScanDirection, place.slot)) {
+    sighting.presence = Presence::present;
+    sighting.record = read_slot(place, table);
+  }
+  index_endscan(scan);
+  index_close(index, NoLock);
+  close_place(place);
+  return sighting;
+}
+
+bool insert_directly(const RecordsTable &table, const Identity &id, const Grant &grant,
+                     bool competitor) {
+  Relation heap = table_open(table.records, RowExclusiveLock);
+  const Writer writer = open_writer(heap, table, record_of(id, grant));
+  ExecOpenIndices(writer.relation, true);
+  List *arbiters = list_make1_oid(table.primary_key);
+  const bool inserted = (!competitor || server::no_index_conflict(writer.relation, writer.slot,
+                                                                  writer.state, arbiters)) &&
+                        insert_speculatively(heap, writer, arbiters);
+  if (inserted) remember_position(table.records, id, writer.slot->tts_tid);
+  close_writer(writer);
+  table_close(heap, NoLock);
+  return inserted;
+}
+
+bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
+                     const Outcome &outcome) {
+  const Place place = open_place(table, RowExclusiveLock);
+  Sighting sighting = look_at(place, table, id);
+  bool stored = false;
+  if (sighting.presence == Presence::present &&
+      decide_settle(&sighting.record.state, token, false) == TokenStep::allow) {
+    ItemPointerData tid = place.slot->tts_tid;
+    store_outcome(sighting.record, outcome);
+    stored = update_version(place, &tid, table, sighting.record);
+  }
+  close_place(place);
+  return stored;
+}
+
+}  // namespace idem::records

@@ -1,0 +1,105 @@
+// idem_grant and idem_revoke: who may call what.
+
+#include "server/arguments.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+
+namespace {
+
+constexpr const char *kForApplications[] = {
+    "idem_begin",   "idem_begin_short", "idem_finish",     "idem_fail",
+    "idem_release", "idem_extend",      "idem_checkpoint", "idem_get",
+    "idem_execute", "idem_fingerprint", "idem_key",        "idem_child_key"};
+
+constexpr const char *kForOperators[] = {"idem_resolve", "idem_forget", "idem_purge",
+                                         "idem_scope_set", "idem_scope_reset"};
+
+constexpr const char *kTypes[] = {"idem_claim", "idem_record"};
+constexpr const char *kTablesForOperators[] = {"idem_records", "idem_scopes"};
+
+// The two verbs differ in their words only.
+struct Verb {
+  const char *verb;
+  const char *preposition;
+};
+constexpr Verb kGrant = {"GRANT", "TO"};
+constexpr Verb kRevoke = {"REVOKE", "FROM"};
+
+struct Change {
+  Verb verb;
+  Oid schema;
+  const char *schema_name;
+  const char *role;
+};
+
+// Runs with the rights of the caller, who needs the grant option.
+void apply(const Change &change, const char *privilege, const char *kind, const char *object) {
+  const char *sql = psprintf("%s %s ON %s %s %s %s", change.verb.verb, privilege, kind, object,
+                             change.verb.preposition, change.role);
+  const int code = SPI_execute(sql, false, 0);
+  if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+}
+
+void apply_to_function(const Change &change, const char *name) {
+  CatCList *functions = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum(name));
+  List *found = NIL;
+  for (int i = 0; i < functions->n_members; i++) {
+    const auto *form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(&functions->members[i]->tuple));
+    if (form->pronamespace == change.schema) found = lappend_oid(found, form->oid);
+  }
+  ReleaseSysCacheList(functions);
+  ListCell *cell;
+  foreach (cell, found)
+    apply(change, "EXECUTE", "FUNCTION", format_procedure_qualified(lfirst_oid(cell)));
+}
+
+void apply_to_object(const Change &change, const char *privilege, const char *kind,
+                     const char *name) {
+  apply(change, privilege, kind, psprintf("%s.%s", change.schema_name, name));
+}
+
+Oid required_role(FunctionCallInfo fcinfo, int number) {
+  if (PG_ARGISNULL(number) || !OidIsValid(PG_GETARG_OID(number)))
+    ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
+                    errmsg("role must not be null"),
+                    errhint("Pass the role of your application, such as 'app'.")));
+  return PG_GETARG_OID(number);
+}
+
+Change change_for(FunctionCallInfo fcinfo, const Verb &verb) {
+  const Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+  const char *role = GetUserNameFromId(required_role(fcinfo, 0), false);
+  return {verb, schema, pstrdup(quote_identifier(get_namespace_name(schema))),
+          pstrdup(quote_identifier(role))};
+}
+
+void apply_for_applications(const Change &change) {
+  apply(change, "USAGE", "SCHEMA", change.schema_name);
+  for (const char *name : kTypes) apply_to_object(change, "USAGE", "TYPE", name);
+  for (const char *name : kForApplications) apply_to_function(change, name);
+}
+
+void apply_for_operators(const Change &change) {
+  for (const char *name : kForOperators) apply_to_function(change, name);
+  for (const char *name : kTablesForOperators) apply_to_object(change, "SELECT", "TABLE", name);
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_grant) {
+  const Change change = change_for(fcinfo, kGrant);
+  SPI_connect();
+  apply_for_applications(change);
+  if (!PG_ARGISNULL(1) && PG_GETARG_BOOL(1)) apply_for_operators(change);
+  SPI_finish();
+  PG_RETURN_VOID();
+}
+
+IDEM_FUNCTION(idem_revoke) {
+  Change change = change_for(fcinfo, kRevoke);
+  SPI_connect();
+  apply_for_operators(change);
+  apply_for_applications(change);
+  SPI_finish();
+  PG_RETURN_VOID();
+}

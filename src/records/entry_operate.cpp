@@ -1,0 +1,141 @@
+// Operators' functions: decide abandoned work, remove records.
+
+#include "records/decision.hpp"
+#include "records/request.hpp"
+#include "records/scopes.hpp"
+#include "records/store.hpp"
+#include "server/arguments.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+
+namespace {
+
+using idem::records::Identity;
+using idem::records::OperatorStep;
+using idem::records::Outcome;
+using idem::records::Presence;
+using idem::records::RecordsTable;
+using idem::records::RecordState;
+using idem::records::Sighting;
+using idem::records::Status;
+using idem::server::errcode_of;
+
+// The record may change between the look and the write as often as somebody heartbeats.
+constexpr int kRounds = 16;
+
+[[noreturn]] void refuse(OperatorStep step, const Identity &id, const RecordState &state,
+                         const char *when_working) {
+  const char *key = text_to_cstring(id.key);
+  switch (step) {
+    case OperatorStep::no_such_record:
+      ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kNoSuchClaim)),
+                      errmsg("there is no record of key \"%s\"", key),
+                      errdetail("The scope is \"%s\".", text_to_cstring(id.scope)),
+                      errhint("Check the key and the scope.")));
+      break;
+    case OperatorStep::still_working:
+      ereport(ERROR,
+              (errcode(errcode_of(idem::sqlstate::kInProgress)),
+               errmsg("key \"%s\" is still being worked on", key),
+               errdetail("Its lease ends at %s.", timestamptz_to_str(state.lease_expires_at)),
+               errhint("%s", when_working)));
+      break;
+    default:
+      ereport(ERROR,
+              (errcode(errcode_of(idem::sqlstate::kOtherResult)),
+               errmsg("key \"%s\" is already %s", key, idem::records::status_name(state.status)),
+               errhint("Only abandoned work needs a decision; idem_forget removes a stored "
+                       "result.")));
+  }
+  pg_unreachable();
+}
+
+[[noreturn]] void give_up(const Identity &id) {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("could not settle the race for key \"%s\"", text_to_cstring(id.key)),
+                  errhint("Retry the transaction.")));
+  pg_unreachable();
+}
+
+// Maps an operator's word to the status that the record gets.
+Status resolution(FunctionCallInfo fcinfo, int number) {
+  const text *action = idem::server::required_text(fcinfo, number, "action", NAMEDATALEN);
+  const char *word = text_to_cstring(action);
+  if (strcmp(word, "retry") == 0) return Status::in_progress;
+  if (strcmp(word, "finish") == 0) return Status::finished;
+  if (strcmp(word, "fail") == 0) return Status::failed;
+  ereport(ERROR,
+          (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("unknown action \"%s\"", word),
+           errhint("Pass 'retry', 'finish' or 'fail'.")));
+  pg_unreachable();
+}
+
+const char *resolved_as(Status status) {
+  return status == Status::in_progress ? "retry" : idem::records::status_name(status);
+}
+
+void require_no_outcome(const Outcome &outcome) {
+  if (outcome.status != Status::in_progress || (outcome.code.isnull && outcome.result.isnull))
+    return;
+  ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
+                  errmsg("action \"retry\" stores no result or code"),
+                  errhint("Use 'finish' or 'fail' to store one.")));
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_resolve) {
+  idem::server::require_writable("idem_resolve()");
+  const Identity id = idem::records::read_identity(fcinfo, 0, 2);
+  const Outcome outcome = {resolution(fcinfo, 1), fcinfo->args[4], fcinfo->args[3], {0, true}};
+  require_no_outcome(outcome);
+  const RecordsTable table = idem::records::records_table(fcinfo);
+  const auto settings = idem::records::scope_settings(table, id.scope);
+  idem::records::require_size(settings, outcome.result, {0, true}, "result");
+  for (int round = 0; round < kRounds; round++) {
+    const Sighting sighting = idem::records::look(table, id);
+    const RecordState *state =
+        sighting.presence == Presence::present ? &sighting.record.state : nullptr;
+    const OperatorStep step = idem::records::decide_resolve(state, GetCurrentTimestamp());
+    if (step != OperatorStep::allow)
+      refuse(step, id, sighting.record.state, "Wait until the lease is over.");
+    if (idem::records::resolve(table, id, idem::records::next_token(table), outcome, *state))
+      return CStringGetTextDatum(resolved_as(outcome.status));
+  }
+  give_up(id);
+}
+
+IDEM_FUNCTION(idem_forget) {
+  idem::server::require_writable("idem_forget()");
+  const Identity id = idem::records::read_identity(fcinfo, 0, 1);
+  const bool force = idem::records::read_flag(fcinfo, 2);
+  const RecordsTable table = idem::records::records_table(fcinfo);
+  (void)idem::records::scope_settings(table, id.scope);
+  for (int round = 0; round < kRounds; round++) {
+    const Sighting sighting = idem::records::look(table, id);
+    const RecordState *state =
+        sighting.presence == Presence::present ? &sighting.record.state : nullptr;
+    const OperatorStep step = idem::records::decide_forget(state, GetCurrentTimestamp(), force);
+    if (step == OperatorStep::no_such_record) return BoolGetDatum(false);
+    if (step != OperatorStep::allow)
+      refuse(
+          step, id, sighting.record.state,
+          "Wait until the lease is over, or pass force => true if its owner is known to be gone.");
+    if (idem::records::forget(table, id, *state)) return BoolGetDatum(true);
+  }
+  give_up(id);
+}
+
+IDEM_FUNCTION(idem_purge) {
+  idem::server::require_writable("idem_purge()");
+  if (PG_ARGISNULL(0) || PG_GETARG_INT64(0) < 1) {
+    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
+                    PG_ARGISNULL(0) ? errmsg("max_rows must not be null")
+                                    : errmsg("max_rows must be positive, not %lld",
+                                             static_cast<long long>(PG_GETARG_INT64(0))),
+                    errhint("Pass the most rows to delete in this transaction, such as 1000.")));
+  }
+  const RecordsTable table = idem::records::records_table(fcinfo);
+  const auto rows = idem::records::purge(table, GetCurrentTimestamp(), PG_GETARG_INT64(0));
+  return Int64GetDatum(static_cast<int64>(rows));
+}

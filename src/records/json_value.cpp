@@ -1,0 +1,78 @@
+#include "records/json_value.hpp"
+
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::records {
+
+namespace {
+
+Jsonb *as_jsonb(const JsonbValue &value) {
+  JsonbValue copy = value;
+  return JsonbValueToJsonb(&copy);
+}
+
+char *as_json_text(const JsonbValue &value) {
+  Jsonb *json = as_jsonb(value);
+  return JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json)));
+}
+
+char *as_text(const JsonbValue &value) {
+  if (value.type == jbvString) return pnstrdup(value.val.string.val, value.val.string.len);
+  return as_json_text(value);
+}
+
+Datum from_text(char *value, Oid type) {
+  Oid input;
+  Oid parameter;
+  getTypeInputInfo(type, &input, &parameter);
+  return OidInputFunctionCall(input, value, parameter, -1);
+}
+
+bool is_json_array(const JsonbValue &value) {
+  return value.type == jbvBinary && JsonContainerIsArray(value.val.binary.data) &&
+         !JsonContainerIsScalar(value.val.binary.data);
+}
+
+[[noreturn]] void refuse_nested(Oid type) {
+  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)),
+                  errmsg("nested JSON array for a parameter of type %s", format_type_be(type)),
+                  errhint("Pass an array of several dimensions as a string such as "
+                          "'{{1,2},{3,4}}'.")));
+  pg_unreachable();
+}
+
+Datum array_value(JsonbContainer *container, Oid type, Oid element_type) {
+  const int count = static_cast<int>(JsonContainerSize(container));
+  auto *values = static_cast<Datum *>(palloc((count + 1) * sizeof(Datum)));
+  auto *nulls = static_cast<bool *>(palloc((count + 1) * sizeof(bool)));
+  for (int i = 0; i < count; i++) {
+    const JsonbValue &element = *getIthJsonbValueFromContainer(container, i);
+    if (is_json_array(element)) refuse_nested(type);
+    nulls[i] = element.type == jbvNull;
+    values[i] = nulls[i] ? Datum{0} : sql_value(element, element_type);
+  }
+  int16 length;
+  bool by_value;
+  char alignment;
+  get_typlenbyvalalign(element_type, &length, &by_value, &alignment);
+  int dimensions[] = {count};
+  int lower_bounds[] = {1};
+  return PointerGetDatum(construct_md_array(values, nulls, count > 0 ? 1 : 0, dimensions,
+                                            lower_bounds, element_type, length, by_value,
+                                            alignment));
+}
+
+}  // namespace
+
+Datum sql_value(const JsonbValue &value, Oid type) {
+  const Oid base = getBaseType(type);
+  if (base == JSONBOID && base == type) return JsonbPGetDatum(as_jsonb(value));
+  if (base == JSONBOID || base == JSONOID) return from_text(as_json_text(value), type);
+  const Oid element_type = get_element_type(base);
+  if (OidIsValid(element_type) && base == type && is_json_array(value))
+    return array_value(value.val.binary.data, type, element_type);
+  return from_text(as_text(value), type);
+}
+
+}  // namespace idem::records

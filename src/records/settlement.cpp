@@ -1,0 +1,191 @@
+#include "records/settlement.hpp"
+
+#include <optional>
+
+#include "records/session_claims.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::records {
+
+namespace {
+
+// An update that found nothing to write is explained by a second look. When that look shows a claim that
+// could have been written after all, it has just changed; then both are tried again.
+constexpr int kRounds = 16;
+
+const RecordState *state_of(const Sighting &sighting) {
+  return sighting.presence == Presence::present ? &sighting.record.state : nullptr;
+}
+
+const char *shown(const text *value) {
+  return text_to_cstring(value);
+}
+
+[[noreturn]] void refuse(TokenStep step, const Identity &id) {
+  const char *key = shown(id.key);
+  const char *scope = shown(id.scope);
+  const int stale = server::errcode_of(sqlstate::kStaleToken);
+  switch (step) {
+    case TokenStep::no_such_claim:
+      ereport(ERROR, (errcode(server::errcode_of(sqlstate::kNoSuchClaim)),
+                      errmsg("there is no claim on key \"%s\"", key),
+                      errdetail("Scope \"%s\" has no such record: it was never claimed, its claim "
+                                "was rolled back, or it was purged.",
+                                scope),
+                      errhint("Call idem_begin first, with the same scope, and commit it or stay "
+                              "in its transaction.")));
+      break;
+    case TokenStep::other_result:
+      ereport(ERROR, (errcode(server::errcode_of(sqlstate::kOtherResult)),
+                      errmsg("key \"%s\" already has another result", key),
+                      errdetail("A stored outcome does not change until it expires."),
+                      errhint("Use the stored one; idem_get shows it.")));
+      break;
+    case TokenStep::given_back:
+      ereport(ERROR, (errcode(stale), errmsg("the claim on key \"%s\" was given back", key),
+                      errhint("Call idem_begin to claim the key again.")));
+      break;
+    case TokenStep::settled:
+      ereport(ERROR, (errcode(stale), errmsg("the claim on key \"%s\" is over", key),
+                      errdetail("Its outcome has been stored."),
+                      errhint("There is nothing left to do; idem_get shows the outcome.")));
+      break;
+    case TokenStep::lease_over:
+      ereport(ERROR,
+              (errcode(stale), errmsg("the lease on key \"%s\" is over", key),
+               errdetail("Another session may take the key at any moment."),
+               errhint("Stop the work, or store its result with idem_finish, which succeeds "
+                       "if nobody has taken over. Extend earlier or claim a longer lease.")));
+      break;
+    default:
+      ereport(ERROR, (errcode(stale), errmsg("the claim on key \"%s\" is no longer yours", key),
+                      errdetail("The token is not that of the current claim: the lease ran out and "
+                                "another session took over, or an operator decided."),
+                      errhint("Do not use your result; call idem_begin to see the present "
+                              "state.")));
+  }
+  pg_unreachable();
+}
+
+// Raised when the caller passed no token and none is known here.
+[[noreturn]] void refuse_unknown(const Identity &id) {
+  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kStaleToken)),
+                  errmsg("this session holds no claim on key \"%s\"", shown(id.key)),
+                  errhint("Pass the token that idem_begin returned, as argument token.")));
+  pg_unreachable();
+}
+
+// The token to check, or none when there is no record that could carry it.
+std::optional<std::int64_t> find_token(const RecordsTable &table, const Presented &claim) {
+  if (!claim.token.isnull) return DatumGetInt64(claim.token.value);
+  if (const auto token = remembered_token(claim.id)) return token;
+  const Sighting sighting = look(table, claim.id);
+  if (sighting.presence != Presence::present) return std::nullopt;
+  if (!sighting.record.state.written_here) refuse_unknown(claim.id);
+  return sighting.record.state.token;
+}
+
+std::int64_t required_token(const RecordsTable &table, const Presented &claim) {
+  const auto token = find_token(table, claim);
+  if (!token) refuse(TokenStep::no_such_claim, claim.id);
+  return *token;
+}
+
+bool same_value(NullableDatum a, NullableDatum b, PGFunction equal) {
+  if (a.isnull || b.isnull) return a.isnull == b.isnull;
+  return DatumGetBool(DirectFunctionCall2(equal, a.value, b.value));
+}
+
+bool same_outcome(const Record &record, const Outcome &outcome) {
+  const auto column = [&record](Column which) {
+    return NullableDatum{record.value(which), record.null(which)};
+  };
+  return record.state.status == outcome.status &&
+         same_value(column(Column::code), outcome.code, int4eq) &&
+         same_value(column(Column::body), outcome.body, byteaeq) &&
+         same_value(column(Column::result), outcome.result, jsonb_eq);
+}
+
+[[noreturn]] void give_up(const Identity &id) {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("could not settle the race for key \"%s\"", shown(id.key)),
+                  errhint("Retry the transaction.")));
+  pg_unreachable();
+}
+
+// Tries to write. When that found nothing to write, a second look explains why; `allow` means that it was
+// written. The callables are called with the claim's row in sight and hold references only.
+template <typename Write, typename Judge>
+TokenStep write_or_explain(const RecordsTable &table, const Identity &id, Write write,
+                           Judge judge) {
+  for (int round = 0; round < kRounds; round++) {
+    if (write()) return TokenStep::allow;
+    const Sighting sighting = look(table, id);
+    const TokenStep step = judge(sighting);
+    if (step != TokenStep::allow) return step;
+  }
+  give_up(id);
+}
+
+// The same for a write that a lapsed lease refuses, unless this transaction's own writes protect the claim.
+template <typename Write>
+void write_while_held(const RecordsTable &table, const Identity &id, std::int64_t token,
+                      Write write) {
+  bool overdue = false;
+  const TokenStep step = write_or_explain(
+      table, id, [&] { return write(overdue); },
+      [&](const Sighting &sighting) {
+        overdue = sighting.presence == Presence::present && sighting.record.state.written_here;
+        return decide_hold(state_of(sighting), token, GetCurrentTimestamp());
+      });
+  if (step != TokenStep::allow) refuse(step, id);
+}
+
+}  // namespace
+
+bool settle_claim(const RecordsTable &table, const Presented &claim, const ScopeSettings &settings,
+                  const Outcome &outcome) {
+  require_size(settings, outcome.result, outcome.body, "result");
+  const std::int64_t token = required_token(table, claim);
+  const TokenStep step = write_or_explain(
+      table, claim.id, [&] { return settle(table, claim.id, token, outcome); },
+      [&](const Sighting &sighting) {
+        const RecordState *state = state_of(sighting);
+        return decide_settle(state, token,
+                             state != nullptr && same_outcome(sighting.record, outcome));
+      });
+  if (step != TokenStep::allow && step != TokenStep::already) refuse(step, claim.id);
+  return step == TokenStep::allow;
+}
+
+bool release_claim(const RecordsTable &table, const Presented &claim) {
+  const auto token = find_token(table, claim);
+  if (!token) return false;
+  const TokenStep step = write_or_explain(
+      table, claim.id, [&] { return release(table, claim.id, *token); },
+      [&](const Sighting &sighting) { return decide_release(state_of(sighting), *token); });
+  if (step == TokenStep::no_such_claim || step == TokenStep::given_back) return false;
+  if (step != TokenStep::allow) refuse(step, claim.id);
+  return true;
+}
+
+TimestampTz extend_claim(const RecordsTable &table, const Presented &claim, const Interval &lease) {
+  const std::int64_t token = required_token(table, claim);
+  TimestampTz lease_expires_at = 0;
+  write_while_held(table, claim.id, token, [&](bool overdue) {
+    return extend(table, claim.id, token, lease, overdue, &lease_expires_at);
+  });
+  return lease_expires_at;
+}
+
+void checkpoint_claim(const RecordsTable &table, const Presented &claim,
+                      const ScopeSettings &settings, Datum name, NullableDatum data) {
+  require_size(settings, data, {0, true}, "checkpoint data");
+  const std::int64_t token = required_token(table, claim);
+  write_while_held(table, claim.id, token, [&](bool overdue) {
+    return checkpoint(table, claim.id, token, name, data, overdue);
+  });
+}
+
+}  // namespace idem::records

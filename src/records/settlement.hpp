@@ -1,0 +1,32 @@
+// What an owner does with its claim: finish, fail, release, extend, checkpoint.
+
+#pragma once
+
+#include "records/scopes.hpp"
+#include "records/store.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::records {
+
+// A claim as its owner presents it.
+struct Presented {
+  Identity id;
+  NullableDatum token;  // bigint; NULL: the claim this session or transaction made
+};
+
+// Stores the outcome. True when it was stored now, false when exactly it was stored before. Raises ID404,
+// ID410 or ID412, and ID413 for an outcome over the scope's limit.
+bool settle_claim(const RecordsTable &table, const Presented &claim, const ScopeSettings &settings,
+                  const Outcome &outcome);
+
+// False when there was nothing to give back. Raises ID410.
+bool release_claim(const RecordsTable &table, const Presented &claim);
+
+// The new end of the lease, which never comes earlier than the old one. Raises ID404 or ID410.
+TimestampTz extend_claim(const RecordsTable &table, const Presented &claim, const Interval &lease);
+
+// Raises ID404, ID410, and ID413 for data over the scope's limit.
+void checkpoint_claim(const RecordsTable &table, const Presented &claim,
+                      const ScopeSettings &settings, Datum name, NullableDatum data);
+
+}  // namespace idem::records
