@@ -13,13 +13,13 @@ namespace idem::records {
 
 namespace {
 
-// A lost race shows another session's record at the next look. Only a record that is created and removed
-// again each time in between can use up the rounds.
+// A lost race shows another session's record at the next look. Only a record that is created and
+// removed again each time in between can use up the rounds.
 constexpr int kRounds = 16;
 
-// A claim that waited for a lock before it was written starts its lease anew, once the wait has cost more
-// than a hundredth of it. The bounds keep a busy machine from renewing short leases, and a long lease from
-// losing a noticeable time.
+// A claim that waited for a lock before it was written starts its lease anew, once the wait has
+// cost more than a hundredth of it. The bounds keep a busy machine from renewing short leases, and
+// a long lease from losing a noticeable time.
 constexpr Micros kLeastStale = 10 * 1000;
 constexpr Micros kMostStale = 1000 * 1000;
 

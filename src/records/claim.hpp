@@ -1,4 +1,5 @@
-// The claim: the engine behind idem_begin and idem_execute. Everything built on records begins here.
+// The claim: the engine behind idem_begin and idem_execute. Everything built on records begins
+// here.
 
 #pragma once
 
@@ -35,9 +36,9 @@ struct Claim {
       lease_expires_at, expires_at, retry_after;
 };
 
-// Claims the key or says why not. Writes nothing unless the outcome is `started`. Raises 40001 when the
-// record changed under a transaction-wide snapshot or the race for it does not settle, and whatever a lock
-// wait raises when `wait` is null.
+// Claims the key or says why not. Writes nothing unless the outcome is `started`. Raises 40001 when
+// the record changed under a transaction-wide snapshot or the race for it does not settle, and
+// whatever a lock wait raises when `wait` is null.
 Claim begin(const RecordsTable &table, const BeginRequest &request, const ScopeSettings &settings);
 
 // Raises ID409, ID422 or ID423 for an outcome that leaves the caller without a claim or a result.

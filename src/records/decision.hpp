@@ -1,6 +1,6 @@
-// What should happen to a record, given its state, the call and the time. Plain C++: it reads nothing and
-// writes nothing, so a unit test can walk every case. The store re-checks what a verdict relied on when
-// it writes, and asks again if that has changed.
+// What should happen to a record, given its state, the call and the time. Plain C++: it reads
+// nothing and writes nothing, so a unit test can walk every case. The store re-checks what a
+// verdict relied on when it writes, and asks again if that has changed.
 
 #pragma once
 
@@ -15,7 +15,8 @@ inline constexpr Micros kForever = INT64_MAX;
 // A lease that an operator has ended with idem_resolve(key, 'retry').
 inline constexpr Micros kGivenToNext = INT64_MIN;
 
-// How soon to ask again when a competitor's transaction is still open: nothing says how long it will be.
+// How soon to ask again when a competitor's transaction is still open: nothing says how long it
+// will be.
 inline constexpr Micros kUncommittedRetry = 1'000'000;
 
 enum class Status : std::uint8_t { in_progress, finished, failed, released };
@@ -28,7 +29,8 @@ struct RecordState {
   std::int32_t attempt;
   Micros lease_expires_at;
   Micros expires_at;
-  // The calling transaction wrote this version, so nobody else can change the record before it ends.
+  // The calling transaction wrote this version, so nobody else can change the record before it
+  // ends.
   bool written_here;
 };
 
@@ -43,7 +45,8 @@ struct Policy {
   bool hold_abandoned;
 };
 
-// Unbounded means: wait for open transactions as long as the server lets us, never for a live lease.
+// Unbounded means: wait for open transactions as long as the server lets us, never for a live
+// lease.
 struct Wait {
   bool bounded;
   Micros deadline;
@@ -89,7 +92,8 @@ enum class TokenStep : std::uint8_t {
   lease_over
 };
 
-// idem_finish and idem_fail. `same_outcome` says whether the record already holds exactly this outcome.
+// idem_finish and idem_fail. `same_outcome` says whether the record already holds exactly this
+// outcome.
 TokenStep decide_settle(const RecordState *record, std::int64_t token, bool same_outcome);
 
 // idem_extend and idem_checkpoint.

@@ -58,8 +58,8 @@ void require_in_transaction_snapshot(const Place &place) {
     refuse_changed_record();
 }
 
-// Looks through the index. A record that an open transaction is changing is reported as it was committed;
-// of one that is being inserted nothing is reported but that.
+// Looks through the index. A record that an open transaction is changing is reported as it was
+// committed; of one that is being inserted nothing is reported but that.
 Presence find_by_index(const Place &place, const RecordsTable &table, const Identity &id) {
   SnapshotData dirty;
   InitDirtySnapshot(dirty);
@@ -91,8 +91,8 @@ bool holds(const Place &place, const RecordsTable &table, Column column, const t
          memcmp(VARDATA_ANY(found), VARDATA_ANY(wanted), length) == 0;
 }
 
-// Looks where the record was met before; false when it is not there, committed, now. The key is unique, so
-// what is found there is what the index would lead to.
+// Looks where the record was met before; false when it is not there, committed, now. The key is
+// unique, so what is found there is what the index would lead to.
 bool find_by_position(const Place &place, const RecordsTable &table, const Identity &id) {
   ItemPointerData tid;
   if (!recall_position(table.records, id, &tid)) return false;
@@ -136,12 +136,14 @@ Writer open_writer(Relation heap, const RecordsTable &table, const Record &recor
   writer.state = CreateExecutorState();
   writer.relation = makeNode(ResultRelInfo);
   InitResultRelInfo(writer.relation, heap, 0, nullptr, 0);
-  writer.slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsVirtual);
+  writer.slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
+  Datum values[kColumns];
+  bool nulls[kColumns];
   for (int i = 0; i < kColumns; i++) {
-    writer.slot->tts_values[table.columns[i] - 1] = record.values[i];
-    writer.slot->tts_isnull[table.columns[i] - 1] = record.nulls[i];
+    values[table.columns[i] - 1] = record.values[i];
+    nulls[table.columns[i] - 1] = record.nulls[i];
   }
-  ExecStoreVirtualTuple(writer.slot);
+  ExecStoreHeapTuple(heap_form_tuple(RelationGetDescr(heap), values, nulls), writer.slot, true);
   return writer;
 }
 
@@ -170,7 +172,8 @@ Record record_of(const Identity &id, const Grant &grant) {
   return record;
 }
 
-// Returns whether the row is in; when not, somebody else's conflicting entry came first and ours is gone.
+// Returns whether the row is in; when not, somebody else's conflicting entry came first and ours is
+// gone.
 bool insert_speculatively(Relation heap, const Writer &writer, List *arbiters) {
   const uint32 token = SpeculativeInsertionLockAcquire(GetCurrentTransactionId());
   table_tuple_insert_speculative(heap, writer.slot, GetCurrentCommandId(true), 0, nullptr, token);

@@ -1,8 +1,9 @@
-// Direct access: the two operations on every request's path, and the look that both begin with, through the
-// table and index access methods instead of SQL. Each does what the statement of the same purpose in
-// store.cpp does; store.cpp decides which of the two runs.
+// Direct access: the two operations on every request's path, and the look that both begin with,
+// through the table and index access methods instead of SQL. Each does what the statement of the
+// same purpose in store.cpp does; store.cpp decides which of the two runs.
 //
-// All need table.direct, the writers table.plain. They keep the relation locks until the transaction ends.
+// All need table.direct, the writers table.plain. They keep the relation locks until the
+// transaction ends.
 
 #pragma once
 
@@ -12,21 +13,22 @@
 
 namespace idem::records {
 
-// A look with a dirty snapshot: the record as last committed or as written here, and whether an open
-// transaction is inserting it. Raises 40001 as store.hpp's look does.
+// A look with a dirty snapshot: the record as last committed or as written here, and whether an
+// open transaction is inserting it. Raises 40001 as store.hpp's look does.
 Sighting look_directly(const RecordsTable &table, const Identity &id);
 
 Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id);
 
 // INSERT … ON CONFLICT (key, scope) DO NOTHING: inserts speculatively, as the executor does (see
 // ExecInsert and "Speculative insertion" in the server's executor), and returns whether it did.
-// With `competitor` it first waits for the transaction that holds the key; otherwise the caller has just
-// looked, and a conflict shows in the index.
+// With `competitor` it first waits for the transaction that holds the key; otherwise the caller has
+// just looked, and a conflict shows in the index.
 bool insert_directly(const RecordsTable &table, const Identity &id, const Grant &grant,
                      bool competitor);
 
-// Stores the outcome if the record is in progress under this token, waiting for a transaction that has the
-// row; returns whether it did. Raises 40001 when the row changed under a transaction-wide snapshot.
+// Stores the outcome if the record is in progress under this token, waiting for a transaction that
+// has the row; returns whether it did. Raises 40001 when the row changed under a transaction-wide
+// snapshot.
 bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
                      const Outcome &outcome);
 

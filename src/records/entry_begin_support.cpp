@@ -1,6 +1,6 @@
-// Planner support for idem_begin. The executor prepares each argument of a function in FROM by itself, which
-// for nine arguments costs more than finding the record. Most calls leave all but the first three at their
-// defaults; those are turned into calls of idem_begin_short.
+// Planner support for idem_begin. The executor prepares each argument of a function in FROM by
+// itself, which for nine arguments costs more than finding the record. Most calls leave all but the
+// first three at their defaults; those are turned into calls of idem_begin_short.
 
 #include "server/compat.hpp"
 #include "server/guard.hpp"

@@ -1,8 +1,9 @@
 // idem_fingerprint: one version byte and the SHA-256 of a canonical JSON text.
 //
-// Version 1: the compact JSON text of the jsonb value in UTF-8, its object keys in jsonb's own order
-// (shorter first, then bytewise) and each once, numbers without trailing zeros, array order kept, the
-// excluded members left out. The order is part of the on-disk format of jsonb, so it does not change.
+// Version 1: the compact JSON text of the jsonb value in UTF-8, its object keys in jsonb's own
+// order (shorter first, then bytewise) and each once, numbers without trailing zeros, array order
+// kept, the excluded members left out. The order is part of the on-disk format of jsonb, so it does
+// not change.
 
 #include "server/arguments.hpp"
 #include "server/guard.hpp"

@@ -6,7 +6,6 @@
 
 namespace {
 
-using idem::records::Column;
 using idem::records::Identity;
 using idem::records::kColumns;
 using idem::records::Presence;

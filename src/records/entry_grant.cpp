@@ -74,7 +74,6 @@ Change change_for(FunctionCallInfo fcinfo, const Verb &verb) {
 }
 
 void apply_for_applications(const Change &change) {
-  apply(change, "USAGE", "SCHEMA", change.schema_name);
   for (const char *name : kTypes) apply_to_object(change, "USAGE", "TYPE", name);
   for (const char *name : kForApplications) apply_to_function(change, name);
 }
@@ -89,6 +88,8 @@ void apply_for_operators(const Change &change) {
 IDEM_FUNCTION(idem_grant) {
   const Change change = change_for(fcinfo, kGrant);
   SPI_connect();
+  // Not revoked again: the role may use the schema for other reasons.
+  apply(change, "USAGE", "SCHEMA", change.schema_name);
   apply_for_applications(change);
   if (!PG_ARGISNULL(1) && PG_GETARG_BOOL(1)) apply_for_operators(change);
   SPI_finish();

@@ -99,7 +99,8 @@ IDEM_FUNCTION(idem_resolve) {
     const OperatorStep step = idem::records::decide_resolve(state, GetCurrentTimestamp());
     if (step != OperatorStep::allow)
       refuse(step, id, sighting.record.state, "Wait until the lease is over.");
-    if (idem::records::resolve(table, id, idem::records::next_token(table), outcome, *state))
+    if (idem::records::resolve(table, id, idem::records::next_token(table), outcome,
+                               sighting.record.state))
       return CStringGetTextDatum(resolved_as(outcome.status));
   }
   give_up(id);
@@ -121,7 +122,7 @@ IDEM_FUNCTION(idem_forget) {
       refuse(
           step, id, sighting.record.state,
           "Wait until the lease is over, or pass force => true if its owner is known to be gone.");
-    if (idem::records::forget(table, id, *state)) return BoolGetDatum(true);
+    if (idem::records::forget(table, id, sighting.record.state)) return BoolGetDatum(true);
   }
   give_up(id);
 }

@@ -7,7 +7,6 @@
 
 namespace {
 
-using idem::records::Identity;
 using idem::records::Outcome;
 using idem::records::Presented;
 using idem::records::RecordsTable;

@@ -8,14 +8,14 @@
 
 namespace idem::records {
 
-// Joins the parts with ':'. In each part '%', ':' and '/' become %25, %3A and %2F, so the parts can be told
-// apart again. Bytes are taken as they are: every server encoding keeps ASCII to itself.
+// Joins the parts with ':'. In each part '%', ':' and '/' become %25, %3A and %2F, so the parts can
+// be told apart again. Bytes are taken as they are: every server encoding keeps ASCII to itself.
 // Throws idem::Error (ID400) for no parts, an empty part, or a key of more than kMaxKeyBytes.
 std::string make_key(const std::vector<std::string_view> &parts);
 
-// parent + '/' + step, the step escaped as above. The parent is taken as it is, so children nest, and a
-// child never equals a key made by make_key, which holds no bare '/'.
-// Throws idem::Error (ID400) for an empty parent or step, or a key of more than kMaxKeyBytes.
+// parent + '/' + step, the step escaped as above. The parent is taken as it is, so children nest,
+// and a child never equals a key made by make_key, which holds no bare '/'. Throws idem::Error
+// (ID400) for an empty parent or step, or a key of more than kMaxKeyBytes.
 std::string make_child_key(std::string_view parent, std::string_view step);
 
 }  // namespace idem::records

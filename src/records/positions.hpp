@@ -1,6 +1,6 @@
-// Where in the table this session last met a record, so that the next look at the same key, such as that of
-// idem_finish after idem_begin, need not descend the index. Hints only: whoever uses one checks that the
-// row there is visible and has the key.
+// Where in the table this session last met a record, so that the next look at the same key, such as
+// that of idem_finish after idem_begin, need not descend the index. Hints only: whoever uses one
+// checks that the row there is visible and has the key.
 
 #pragma once
 

@@ -54,8 +54,8 @@ struct Outcome {
 
 const char *status_name(Status status);
 
-// Fills a record from a tuple of the given descriptor, whose column numbers are in `columns`. Values point
-// into the tuple. Raises XX001 for a status that is not ours.
+// Fills a record from a tuple of the given descriptor, whose column numbers are in `columns`.
+// Values point into the tuple. Raises XX001 for a status that is not ours.
 Record read_record(HeapTuple tuple, TupleDesc descriptor, const AttrNumber *columns,
                    TransactionId xmin);
 

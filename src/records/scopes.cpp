@@ -96,8 +96,8 @@ void read_row(CachedScope &scope) {
   settings.member = DatumGetObjectId(read_column(7, &present));
 }
 
-// The transaction's own snapshot may be older than an invalidation that has been processed already; an
-// entry read through it would stay wrong for the rest of the session.
+// The transaction's own snapshot may be older than an invalidation that has been processed already;
+// an entry read through it would stay wrong for the rest of the session.
 void read_scope(const RecordsTable &table, const text *scope, CachedScope &into) {
   Datum values[] = {PointerGetDatum(scope)};
   SPI_connect();

@@ -19,9 +19,9 @@ struct ScopeSettings {
   Oid member;  // InvalidOid: everybody who may call the function
 };
 
-// The settings of a scope, with those that it leaves open taken from idem.*. Reads the newest committed
-// row whatever the isolation level: a policy is configuration, not data.
-// Raises 42501 when the scope belongs to a role that the current user is not a member of.
+// The settings of a scope, with those that it leaves open taken from idem.*. Reads the newest
+// committed row whatever the isolation level: a policy is configuration, not data. Raises 42501
+// when the scope belongs to a role that the current user is not a member of.
 ScopeSettings scope_settings(const RecordsTable &table, const text *scope);
 
 TimestampTz lease_deadline(const ScopeSettings &settings, const Interval *lease, TimestampTz now);

@@ -8,8 +8,9 @@ namespace {
 
 constexpr int kRemembered = 1024;
 
-// Claims are found by a 64-bit hash of scope and key. A collision yields the token of another claim, which
-// no record of this key can carry, as all tokens come from one sequence: the caller is told to pass it.
+// Claims are found by a 64-bit hash of scope and key. A collision yields the token of another
+// claim, which no record of this key can carry, as all tokens come from one sequence: the caller is
+// told to pass it.
 struct Remembered {
   uint64 hash;
   int64 token;

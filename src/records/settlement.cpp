@@ -10,8 +10,8 @@ namespace idem::records {
 
 namespace {
 
-// An update that found nothing to write is explained by a second look. When that look shows a claim that
-// could have been written after all, it has just changed; then both are tried again.
+// An update that found nothing to write is explained by a second look. When that look shows a claim
+// that could have been written after all, it has just changed; then both are tried again.
 constexpr int kRounds = 16;
 
 const RecordState *state_of(const Sighting &sighting) {
@@ -114,8 +114,8 @@ bool same_outcome(const Record &record, const Outcome &outcome) {
   pg_unreachable();
 }
 
-// Tries to write. When that found nothing to write, a second look explains why; `allow` means that it was
-// written. The callables are called with the claim's row in sight and hold references only.
+// Tries to write. When that found nothing to write, a second look explains why; `allow` means that
+// it was written. The callables are called with the claim's row in sight and hold references only.
 template <typename Write, typename Judge>
 TokenStep write_or_explain(const RecordsTable &table, const Identity &id, Write write,
                            Judge judge) {
@@ -128,7 +128,8 @@ TokenStep write_or_explain(const RecordsTable &table, const Identity &id, Write 
   give_up(id);
 }
 
-// The same for a write that a lapsed lease refuses, unless this transaction's own writes protect the claim.
+// The same for a write that a lapsed lease refuses, unless this transaction's own writes protect
+// the claim.
 template <typename Write>
 void write_while_held(const RecordsTable &table, const Identity &id, std::int64_t token,
                       Write write) {

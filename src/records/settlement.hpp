@@ -14,8 +14,8 @@ struct Presented {
   NullableDatum token;  // bigint; NULL: the claim this session or transaction made
 };
 
-// Stores the outcome. True when it was stored now, false when exactly it was stored before. Raises ID404,
-// ID410 or ID412, and ID413 for an outcome over the scope's limit.
+// Stores the outcome. True when it was stored now, false when exactly it was stored before. Raises
+// ID404, ID410 or ID412, and ID413 for an outcome over the scope's limit.
 bool settle_claim(const RecordsTable &table, const Presented &claim, const ScopeSettings &settings,
                   const Outcome &outcome);
 

@@ -11,7 +11,8 @@ namespace {
 
 using server::Statement;
 
-// Types and operators are spelt out in full: a search_path of the caller's must not change their meaning.
+// Types and operators are spelt out in full: a search_path of the caller's must not change their
+// meaning.
 #define THE_RECORD "scope OPERATOR(pg_catalog.=) $1 AND key OPERATOR(pg_catalog.=) $2"
 #define THE_CLAIM \
   THE_RECORD      \

@@ -1,5 +1,6 @@
-// Reading and writing rows of idem_records. Every write is one conditional statement that repeats what the
-// decision relied on, so a decision made on a record that has changed since writes nothing.
+// Reading and writing rows of idem_records. Every write is one conditional statement that repeats
+// what the decision relied on, so a decision made on a record that has changed since writes
+// nothing.
 //
 // All functions run inside the caller's transaction, as the owner of the table, and may ereport.
 
@@ -12,10 +13,10 @@
 
 namespace idem::records {
 
-// The record as last committed or as written by this transaction, plus whether an open transaction is
-// inserting it (only the direct path can tell; by SQL such a record is absent).
-// With a transaction-wide snapshot (REPEATABLE READ, SERIALIZABLE) the record must be in that snapshot;
-// a newer one raises 40001, because the caller's other reads would not go with it.
+// The record as last committed or as written by this transaction, plus whether an open transaction
+// is inserting it (only the direct path can tell; by SQL such a record is absent). With a
+// transaction-wide snapshot (REPEATABLE READ, SERIALIZABLE) the record must be in that snapshot; a
+// newer one raises 40001, because the caller's other reads would not go with it.
 Sighting look(const RecordsTable &table, const Identity &id);
 
 // The record in the active snapshot, for readers that must not write.
@@ -29,8 +30,8 @@ bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
              const RecordState &expected);
 bool take_over(const RecordsTable &table, const Identity &id, const Grant &grant,
                const RecordState &expected);
-// Gives this transaction's claim the token and lease of `grant` in place of those of `token`; a first
-// attempt also starts its retention anew.
+// Gives this transaction's claim the token and lease of `grant` in place of those of `token`; a
+// first attempt also starts its retention anew.
 bool renew(const RecordsTable &table, const Identity &id, const Grant &grant, std::int64_t token,
            bool first_attempt);
 
@@ -44,8 +45,8 @@ bool extend(const RecordsTable &table, const Identity &id, std::int64_t token,
 bool checkpoint(const RecordsTable &table, const Identity &id, std::int64_t token, Datum name,
                 NullableDatum data, bool overdue);
 
-// Ends an abandoned claim for good (finished or failed) or hands it to the next claimant (in_progress),
-// under a new token.
+// Ends an abandoned claim for good (finished or failed) or hands it to the next claimant
+// (in_progress), under a new token.
 bool resolve(const RecordsTable &table, const Identity &id, std::int64_t token,
              const Outcome &outcome, const RecordState &expected);
 bool forget(const RecordsTable &table, const Identity &id, const RecordState &expected);

@@ -1,5 +1,5 @@
-// Where the records live: OIDs and column numbers of idem_records, its index, its sequence and types,
-// looked up once per session and again after anything about them changed.
+// Where the records live: OIDs and column numbers of idem_records, its index, its sequence and
+// types, looked up once per session and again after anything about them changed.
 
 #pragma once
 
@@ -8,7 +8,8 @@
 
 namespace idem::records {
 
-// Columns of idem_records that we read, in the order in which RecordsTable::columns holds their numbers.
+// Columns of idem_records that we read, in the order in which RecordsTable::columns holds their
+// numbers.
 enum class Column : int {
   scope,
   key,
@@ -38,16 +39,16 @@ struct RecordsTable {
   Oid claim_type;
   Oid record_type;
   AttrNumber columns[kColumns];
-  // A plain local heap with a B-tree on (key, scope): records may be read through the index directly.
-  // Otherwise (partitioned, foreign, distributed) SQL reads them.
+  // A plain local heap with a B-tree on (key, scope): records may be read through the index
+  // directly. Otherwise (partitioned, foreign, distributed) SQL reads them.
   bool direct;
-  // Also nothing but our columns and indexes: no trigger, rule, CHECK or generated column, so that rows may be
-  // written without the executor's help.
+  // Also nothing but our columns and indexes: no trigger, rule, CHECK or generated column, so that
+  // rows may be written without the executor's help.
   bool plain;
 };
 
-// The table next to the function being called, which must have been called through fmgr (fn_oid set).
-// Raises 42P01, 42704 or 42703 when the extension's objects are incomplete.
+// The table next to the function being called, which must have been called through fmgr (fn_oid
+// set). Raises 42P01, 42704 or 42703 when the extension's objects are incomplete.
 RecordsTable records_table(FunctionCallInfo fcinfo);
 
 }  // namespace idem::records

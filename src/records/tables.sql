@@ -11,20 +11,21 @@ COMMENT ON SEQUENCE @extschema@.idem_tokens IS
 CREATE TABLE @extschema@.idem_records (
     scope text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
-    status text COLLATE "C" NOT NULL,
     token bigint NOT NULL,
     attempt integer NOT NULL,
-    owner text COLLATE "C",
     created_at timestamptz NOT NULL,
     lease_expires_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
-    completed_at timestamptz,
+    owner text COLLATE "C",
     fingerprint bytea,
+    checkpoint text COLLATE "C",
+    checkpoint_data jsonb,
+    -- What finishing changes stands last: the log of an update leaves out what the versions begin with alike.
+    status text COLLATE "C" NOT NULL,
+    completed_at timestamptz,
     code integer,
     result jsonb,
     body bytea,
-    checkpoint text COLLATE "C",
-    checkpoint_data jsonb,
     -- The key comes first because it tells records apart sooner than the scope, which many of them share.
     PRIMARY KEY (key, scope)
 ) WITH (

@@ -9,8 +9,8 @@ namespace idem::records {
 
 namespace {
 
-// Statements differ by program, not by data, so few are met in one session; an application that builds
-// them from data makes a plan each time.
+// Statements differ by program, not by data, so few are met in one session; an application that
+// builds them from data makes a plan each time.
 constexpr int kKept = 64;
 
 struct UserStatement {

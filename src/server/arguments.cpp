@@ -30,11 +30,19 @@ bool too_long(const Interval *interval) {
          interval->time < -kMaxMicros;
 }
 
-}  // namespace
-
-const text *optional_text(FunctionCallInfo fcinfo, int number) {
-  return PG_ARGISNULL(number) ? nullptr : PG_GETARG_TEXT_PP(number);
+bool negative(const Interval *interval) {
+  Interval zero = {};
+  return DatumGetBool(
+      DirectFunctionCall2(interval_lt, IntervalPGetDatum(interval), IntervalPGetDatum(&zero)));
 }
+
+[[noreturn]] void refuse_sign(const Interval *interval, const char *what, bool allow_zero) {
+  refuse_interval(interval, what, allow_zero ? "must not be negative" : "must be positive",
+                  allow_zero ? "Pass '0' for no wait, or for example '5 seconds'."
+                             : "Pass for example '5 minutes'.");
+}
+
+}  // namespace
 
 const text *limited_text(FunctionCallInfo fcinfo, int number, const char *what, std::size_t limit) {
   // The size is checked before detoasting: a refused value of a gigabyte costs nothing.
@@ -68,17 +76,15 @@ TimestampTz deadline(TimestampTz now, const Interval *interval, const char *what
   if (range == IntervalRange::plus_infinity)
     refuse_interval(interval, what, "must be finite",
                     "An owner that dies must be replaced one day; pass for example '5 minutes'.");
-  if (range == IntervalRange::finite && too_long(interval))
+  if (negative(interval)) refuse_sign(interval, what, allow_zero);
+  if (too_long(interval))
     refuse_interval(interval, what, "is too long", "Pass at most 10000 years.");
 
-  TimestampTz until = DT_NOBEGIN;
-  if (range == IntervalRange::finite)
-    until = DatumGetTimestampTz(DirectFunctionCall2(
-        timestamptz_pl_interval, TimestampTzGetDatum(now), IntervalPGetDatum(interval)));
-  if (until < now || (until == now && !allow_zero))
-    refuse_interval(interval, what, allow_zero ? "must not be negative" : "must be positive",
-                    allow_zero ? "Pass '0' for no wait, or for example '5 seconds'."
-                               : "Pass for example '5 minutes'.");
+  const TimestampTz until = DatumGetTimestampTz(DirectFunctionCall2(
+      timestamptz_pl_interval, TimestampTzGetDatum(now), IntervalPGetDatum(interval)));
+  // Months are longer than the 30 days that the comparison takes them for, so look at the result as
+  // well.
+  if (until < now || (until == now && !allow_zero)) refuse_sign(interval, what, allow_zero);
   return until;
 }
 

@@ -9,14 +9,12 @@
 
 namespace idem::server {
 
-// An argument as text, detoasted into the current memory context; null when the argument is NULL.
-const text *optional_text(FunctionCallInfo fcinfo, int number);
-
 inline std::string_view view_of(const text *value) {
   return {VARDATA_ANY(value), static_cast<std::size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
-// A text argument of 1 to `limit` bytes; `what` names it in errors.
+// A text or bytea argument of 1 to `limit` bytes, detoasted into the current memory context; `what`
+// names it in errors.
 const text *required_text(FunctionCallInfo fcinfo, int number, const char *what, std::size_t limit);
 
 // The same, but NULL is allowed and gives null.
@@ -25,8 +23,8 @@ const text *limited_text(FunctionCallInfo fcinfo, int number, const char *what, 
 enum class Infinite { refused, allowed };
 
 // now + interval, which must be later than now unless `allow_zero`. An infinite interval gives the
-// timestamp 'infinity' where allowed. Calendar units count in the session's time zone, as they do for
-// the server's own `timestamptz + interval`.
+// timestamp 'infinity' where allowed. Calendar units count in the session's time zone, as they do
+// for the server's own `timestamptz + interval`.
 TimestampTz deadline(TimestampTz now, const Interval *interval, const char *what, Infinite infinite,
                      bool allow_zero);
 

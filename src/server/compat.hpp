@@ -1,5 +1,5 @@
-// Every difference between PostgreSQL 13 and 18 that our code meets, and nothing else. A block goes when
-// the last release that needs it is dropped.
+// Every difference between PostgreSQL 13 and 18 that our code meets, and nothing else. A block goes
+// when the last release that needs it is dropped.
 
 #pragma once
 
@@ -34,8 +34,8 @@ inline bool may_execute(Oid role, Oid function) {
 #endif
 }
 
-// 14 moved the result relation from the executor state into an argument, 16 taught updates to maintain
-// summarising indexes alone, 18 added the tuple's own address.
+// 14 moved the result relation from the executor state into an argument, 16 taught updates to
+// maintain summarising indexes alone, 18 added the tuple's own address.
 inline bool no_index_conflict(ResultRelInfo *relation, TupleTableSlot *slot, EState *state,
                               List *arbiters) {
   ItemPointerData conflict;

@@ -1,4 +1,5 @@
-// The pure half of the frontier: what code without server headers throws, and every SQLSTATE of ours.
+// The pure half of the frontier: what code without server headers throws, and every SQLSTATE of
+// ours.
 
 #pragma once
 
@@ -8,7 +9,8 @@
 
 namespace idem {
 
-// Class ID belongs to nobody: the SQL standard leaves classes beginning with I to Z to implementations.
+// Class ID belongs to nobody: the SQL standard leaves classes beginning with I to Z to
+// implementations.
 namespace sqlstate {
 inline constexpr char kBadArgument[] = "ID400";
 inline constexpr char kNoSuchClaim[] = "ID404";
@@ -20,9 +22,9 @@ inline constexpr char kFingerprint[] = "ID422";
 inline constexpr char kHeld[] = "ID423";
 }  // namespace sqlstate
 
-// Thrown by pure code; the outward guard turns it into an ERROR with the same four parts.
-// Texts are in the server's encoding and follow its style: message in lower case without a full stop,
-// detail and hint as sentences.
+// Thrown by pure code; the outward guard turns it into an ERROR with the same four parts. Texts are
+// in the server's encoding and follow its style: message in lower case without a full stop, detail
+// and hint as sentences.
 class Error : public std::exception {
  public:
   Error(const char (&code)[6], std::string message, std::string detail = {}, std::string hint = {})

@@ -3,9 +3,9 @@
 // Law: a function either throws (pure C++) or may ereport (server C++, holding only trivially
 // destructible locals). Where one must call the other, a guard stands between them:
 //   - outward: around the body of every function that the server calls. Nothing thrown leaves it.
-//   - inward: around a server call that is made while an object with a destructor is alive. It must be
-//     called from a frame at or below the one that owns the object: the error resumes there as an
-//     exception, and unwinding runs the destructors on its way to the outward guard.
+//   - inward: around a server call that is made while an object with a destructor is alive. It must
+//     be called from a frame at or below the one that owns the object: the error resumes there as
+//     an exception, and unwinding runs the destructors on its way to the outward guard.
 
 #pragma once
 
@@ -23,9 +23,9 @@ constexpr int errcode_of(const char (&code)[6]) {
   return MAKE_SQLSTATE(code[0], code[1], code[2], code[3], code[4]);
 }
 
-// A server error on its way through C++ frames. Only the inward guard throws it and only the outward
-// guard may catch it: the transaction is already doomed, so nobody else may carry on.
-// The ErrorData lives in the memory context that was current when the guarded call began.
+// A server error on its way through C++ frames. Only the inward guard throws it and only the
+// outward guard may catch it: the transaction is already doomed, so nobody else may carry on. The
+// ErrorData lives in the memory context that was current when the guarded call began.
 class ServerError final : public std::exception {
  public:
   explicit ServerError(ErrorData *error) noexcept : error_(error) {}
@@ -36,8 +36,8 @@ class ServerError final : public std::exception {
   ErrorData *error_;
 };
 
-// What is left of an exception after its catch block. Fixed size and trivially destructible, because the
-// ereport that follows jumps out of the frame that holds it.
+// What is left of an exception after its catch block. Fixed size and trivially destructible,
+// because the ereport that follows jumps out of the frame that holds it.
 struct Failure {
   ErrorData *server;
   char code[6];
@@ -52,8 +52,8 @@ struct Failure {
 };
 static_assert(std::is_trivially_destructible_v<Failure>);
 
-// Raises the failure as an ERROR. Call it outside every catch block: jumping out of one would leave the
-// C++ runtime believing that the exception is still being handled.
+// Raises the failure as an ERROR. Call it outside every catch block: jumping out of one would leave
+// the C++ runtime believing that the exception is still being handled.
 [[noreturn]] void raise(const Failure &failure);
 
 // Calls body(arguments...) and returns what it returns; whatever it throws becomes an ERROR.
@@ -76,12 +76,12 @@ auto outward(Body body, Arguments... arguments) {
   raise(failure);
 }
 
-// Calls thunk(argument); an ERROR inside becomes a ServerError, with the server's error stack, exception
-// stack and memory context as they were before the call.
+// Calls thunk(argument); an ERROR inside becomes a ServerError, with the server's error stack,
+// exception stack and memory context as they were before the call.
 void run_inward(void (*thunk)(void *), void *argument);
 
-// Calls call() and returns its result; see run_inward. The callable must hold trivial objects only: an
-// ERROR jumps over its frame.
+// Calls call() and returns its result; see run_inward. The callable must hold trivial objects only:
+// an ERROR jumps over its frame.
 template <typename Call>
 auto inward(Call call) -> decltype(call()) {
   using Result = decltype(call());

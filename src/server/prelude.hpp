@@ -1,5 +1,5 @@
-// The one way into PostgreSQL's headers. Include it last: after our own pure headers and the standard
-// library, because the server redefines names such as printf, Min and ERROR as macros.
+// The one way into PostgreSQL's headers. Include it last: after our own pure headers and the
+// standard library, because the server redefines names such as printf, Min and ERROR as macros.
 
 #pragma once
 

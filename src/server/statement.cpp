@@ -39,8 +39,8 @@ void prepare(Statement &statement, Oid schema) {
   watch_schemas();
   if (statement.plan != nullptr && statement.schema == schema && statement.generation == generation)
     return;
-  // An outdated plan is left allocated: it may be running further up the stack, and schemas are renamed
-  // rarely.
+  // An outdated plan is left allocated: it may be running further up the stack, and schemas are
+  // renamed rarely.
   statement.plan = nullptr;
   const uint64 made_at = generation;
   SPIPlanPtr plan =

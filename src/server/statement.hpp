@@ -6,8 +6,8 @@
 
 namespace idem::server {
 
-// One SQL text with its saved plan. Give it static storage and constant initialisation; the plan is made
-// on first use and again after the schema was renamed or the extension re-created elsewhere.
+// One SQL text with its saved plan. Give it static storage and constant initialisation; the plan is
+// made on first use and again after the schema was renamed or the extension re-created elsewhere.
 struct Statement {
   // '@' stands for the quoted schema and a dot.
   const char *sql;
@@ -24,9 +24,9 @@ struct Home {
   Oid owner;
 };
 
-// Runs the statement between SPI_connect and SPI_finish (the caller's) and returns SPI_processed; rows are
-// in SPI_tuptable. `nulls` is as for SPI_execute_plan. A read-write statement sees a fresh snapshot at
-// READ COMMITTED.
+// Runs the statement between SPI_connect and SPI_finish (the caller's) and returns SPI_processed;
+// rows are in SPI_tuptable. `nulls` is as for SPI_execute_plan. A read-write statement sees a fresh
+// snapshot at READ COMMITTED.
 uint64 run(Statement &statement, const Home &home, Datum *values, const char *nulls, bool read_only,
            long limit);
 
@@ -34,8 +34,8 @@ uint64 run(Statement &statement, const Home &home, Datum *values, const char *nu
 uint64 execute(Statement &statement, const Home &home, Datum *values, const char *nulls);
 
 // Runs `call(argument)` in a subtransaction in which no lock is waited for longer than `limit_ms`
-// (at least 1). Returns false, with the subtransaction rolled back, when a lock wait ended that way; every
-// other ERROR passes through. Waiting counts per lock.
+// (at least 1). Returns false, with the subtransaction rolled back, when a lock wait ended that
+// way; every other ERROR passes through. Waiting counts per lock.
 bool run_within(int limit_ms, void (*call)(void *), void *argument);
 
 }  // namespace idem::server
