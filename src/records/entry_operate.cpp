@@ -59,8 +59,7 @@ constexpr int kRounds = 16;
 
 // Maps an operator's word to the status that the record gets.
 Status resolution(FunctionCallInfo fcinfo, int number) {
-  const text *action = idem::server::required_text(fcinfo, number, "action", NAMEDATALEN);
-  const char *word = text_to_cstring(action);
+  const char *word = PG_ARGISNULL(number) ? "null" : text_to_cstring(PG_GETARG_TEXT_PP(number));
   if (strcmp(word, "retry") == 0) return Status::in_progress;
   if (strcmp(word, "finish") == 0) return Status::finished;
   if (strcmp(word, "fail") == 0) return Status::failed;

@@ -133,11 +133,11 @@ CachedScope look_up(const RecordsTable &table, const text *scope) {
 
 void require_member(Oid member, const text *scope) {
   if (!OidIsValid(member) || has_privs_of_role(GetUserId(), member)) return;
+  const char *role = GetUserNameFromId(member, true);
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                   errmsg("permission denied for scope \"%s\"", text_to_cstring(scope)),
-                  errdetail("Only members of role \"%s\" may use it.",
-                            GetUserNameFromId(member, true) ? GetUserNameFromId(member, true)
-                                                            : "(dropped)"),
+                  role != nullptr ? errdetail("Only members of role \"%s\" may use it.", role)
+                                  : errdetail("The role whose members may use it was dropped."),
                   errhint("Have the role granted, or the scope's member changed with "
                           "idem_scope_set.")));
 }

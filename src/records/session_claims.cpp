@@ -13,7 +13,7 @@ constexpr int kRemembered = 1024;
 // told to pass it.
 struct Remembered {
   uint64 hash;
-  int64 token;
+  RememberedTokens tokens;
   int position;  // in `order`
 };
 
@@ -43,20 +43,21 @@ void remember_claim(const Identity &id, std::int64_t token) {
   prepare();
   const uint64 hash = hash_of(id);
   forget_oldest();
-  auto *entry = static_cast<Remembered *>(hash_search(claims, &hash, HASH_ENTER, nullptr));
-  entry->token = token;
+  bool known;
+  auto *entry = static_cast<Remembered *>(hash_search(claims, &hash, HASH_ENTER, &known));
+  entry->tokens = {token, known ? entry->tokens.latest : 0};
   entry->position = next;
   order[next] = hash;
   next = (next + 1) % kRemembered;
 }
 
-std::optional<std::int64_t> remembered_token(const Identity &id) {
+std::optional<RememberedTokens> remembered_tokens(const Identity &id) {
   if (claims == nullptr) return std::nullopt;
   const uint64 hash = hash_of(id);
   const auto *entry =
       static_cast<const Remembered *>(hash_search(claims, &hash, HASH_FIND, nullptr));
   if (entry == nullptr) return std::nullopt;
-  return entry->token;
+  return entry->tokens;
 }
 
 }  // namespace idem::records

@@ -12,7 +12,14 @@
 
 namespace idem::records {
 
+struct RememberedTokens {
+  std::int64_t latest;
+  // The one that `latest` replaced in this session, or 0. It counts again when the claim that drew
+  // `latest` was rolled back.
+  std::int64_t before;
+};
+
 void remember_claim(const Identity &id, std::int64_t token);
-std::optional<std::int64_t> remembered_token(const Identity &id);
+std::optional<RememberedTokens> remembered_tokens(const Identity &id);
 
 }  // namespace idem::records

@@ -76,10 +76,21 @@ const char *shown(const text *value) {
   pg_unreachable();
 }
 
+// Which of the remembered tokens the record carries; the latest when it carries neither.
+std::int64_t current_token(const RecordsTable &table, const Identity &id,
+                           const RememberedTokens &remembered) {
+  if (remembered.before == 0) return remembered.latest;
+  const Sighting sighting = look(table, id);
+  const bool rolled_back =
+      sighting.presence == Presence::present && sighting.record.state.token == remembered.before;
+  return rolled_back ? remembered.before : remembered.latest;
+}
+
 // The token to check, or none when there is no record that could carry it.
 std::optional<std::int64_t> find_token(const RecordsTable &table, const Presented &claim) {
   if (!claim.token.isnull) return DatumGetInt64(claim.token.value);
-  if (const auto token = remembered_token(claim.id)) return token;
+  if (const auto remembered = remembered_tokens(claim.id))
+    return current_token(table, claim.id, *remembered);
   const Sighting sighting = look(table, claim.id);
   if (sighting.presence != Presence::present) return std::nullopt;
   if (!sighting.record.state.written_here) refuse_unknown(claim.id);
