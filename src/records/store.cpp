@@ -123,13 +123,15 @@ Statement forget_statement = {
     InvalidOid,
     0};
 
-// Rows are found by key, not by ctid, so that a partitioned table is purged as well.
+// Rows are found by key, not by ctid, and chosen once, not by each partition, so that a partitioned
+// table is purged as well.
 Statement purge_statement = {
-    "DELETE FROM @idem_records AS r USING (SELECT scope, key FROM @idem_records"
+    "WITH doomed AS MATERIALIZED (SELECT scope, key FROM @idem_records"
     " WHERE expires_at OPERATOR(pg_catalog.<=) $1"
     " AND (status OPERATOR(pg_catalog.<>) 'in_progress'"
     " OR lease_expires_at OPERATOR(pg_catalog.<=) $1)"
-    " ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS doomed"
+    " ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    " DELETE FROM @idem_records AS r USING doomed"
     " WHERE r.scope OPERATOR(pg_catalog.=) doomed.scope"
     " AND r.key OPERATOR(pg_catalog.=) doomed.key",
     2,

@@ -35,6 +35,8 @@ CREATE TABLE @extschema@.idem_records (
     autovacuum_analyze_scale_factor = 0.05
 );
 REVOKE ALL ON TABLE @extschema@.idem_records FROM PUBLIC;
+-- A column of the row type in anybody's table would stand in the way of every ALTER TABLE.
+REVOKE ALL ON TYPE @extschema@.idem_records FROM PUBLIC;
 CREATE INDEX idem_records_expires_at_idx ON @extschema@.idem_records (expires_at);
 COMMENT ON TABLE @extschema@.idem_records IS
     'one row per claimed key; written by the idem_ functions only';
@@ -61,6 +63,7 @@ CREATE TABLE @extschema@.idem_scopes (
     member regrole
 );
 REVOKE ALL ON TABLE @extschema@.idem_scopes FROM PUBLIC;
+REVOKE ALL ON TYPE @extschema@.idem_scopes FROM PUBLIC;
 COMMENT ON TABLE @extschema@.idem_scopes IS
     'policy of each scope that differs from the settings idem.*; written by idem_scope_set';
 
