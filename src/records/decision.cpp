@@ -57,17 +57,8 @@ BeginVerdict decide_begin(Presence presence, const RecordState &record, Fingerpr
 }
 
 TokenStep decide_settle(const RecordState *record, std::int64_t token, bool same_outcome) {
-  if (record == nullptr) return TokenStep::no_such_claim;
-  if (record->token != token) return TokenStep::stale_token;
-  switch (record->status) {
-    case Status::in_progress:
-      return TokenStep::allow;
-    case Status::released:
-      return TokenStep::given_back;
-    case Status::finished:
-    case Status::failed:
-      break;
-  }
+  const TokenStep step = decide_release(record, token);
+  if (step != TokenStep::settled) return step;
   return same_outcome ? TokenStep::already : TokenStep::other_result;
 }
 
@@ -80,16 +71,8 @@ TokenStep decide_hold(const RecordState *record, std::int64_t token, Micros now)
 TokenStep decide_release(const RecordState *record, std::int64_t token) {
   if (record == nullptr) return TokenStep::no_such_claim;
   if (record->token != token) return TokenStep::stale_token;
-  switch (record->status) {
-    case Status::in_progress:
-      return TokenStep::allow;
-    case Status::released:
-      return TokenStep::given_back;
-    case Status::finished:
-    case Status::failed:
-      break;
-  }
-  return TokenStep::settled;
+  if (record->status == Status::in_progress) return TokenStep::allow;
+  return record->status == Status::released ? TokenStep::given_back : TokenStep::settled;
 }
 
 OperatorStep decide_resolve(const RecordState *record, Micros now) {

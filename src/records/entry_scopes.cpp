@@ -27,18 +27,10 @@ idem::server::Statement set_statement = {
     " require_fingerprint = COALESCE($8, s.require_fingerprint),"
     " member = COALESCE($9, s.member)",
     9,
-    {TEXTOID, INTERVALOID, INTERVALOID, INT4OID, TEXTOID, INT4OID, TEXTOID, BOOLOID, REGROLEOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, INTERVALOID, INTERVALOID, INT4OID, TEXTOID, INT4OID, TEXTOID, BOOLOID, REGROLEOID}};
 
 idem::server::Statement reset_statement = {
-    "DELETE FROM @idem_scopes WHERE scope OPERATOR(pg_catalog.=) $1",
-    1,
-    {TEXTOID},
-    nullptr,
-    InvalidOid,
-    0};
+    "DELETE FROM @idem_scopes WHERE scope OPERATOR(pg_catalog.=) $1", 1, {TEXTOID}};
 
 void require_interval(FunctionCallInfo fcinfo, int number, const char *what,
                       idem::server::Infinite infinite) {

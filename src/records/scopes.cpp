@@ -64,10 +64,7 @@ server::Statement scope_statement = {
     " max_result_bytes, require_fingerprint, member::pg_catalog.oid FROM @idem_scopes"
     " WHERE scope OPERATOR(pg_catalog.=) $1",
     1,
-    {TEXTOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID}};
 
 void read_interval(int column, bool *present, Interval *interval) {
   bool isnull;

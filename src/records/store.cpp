@@ -24,10 +24,7 @@ Statement insert_statement = {
     " VALUES ($1, $2, 'in_progress', $3, 1, $4, $5, $6, $7, $8)"
     " ON CONFLICT (scope, key) DO NOTHING",
     8,
-    {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID}};
 
 Statement reclaim_statement = {
     "UPDATE @idem_records SET status = 'in_progress', token = $3, attempt = 1, owner = $4,"
@@ -38,10 +35,7 @@ Statement reclaim_statement = {
     " AND lease_expires_at OPERATOR(pg_catalog.=) $11",
     11,
     {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID,
-     INT8OID, TEXTOID, TIMESTAMPTZOID},
-    nullptr,
-    InvalidOid,
-    0};
+     INT8OID, TEXTOID, TIMESTAMPTZOID}};
 
 // expires_at stays as the first claim fixed it: moving it would cost a new index entry.
 Statement take_over_statement = {
@@ -49,38 +43,26 @@ Statement take_over_statement = {
     " lease_expires_at = $6, fingerprint = COALESCE(fingerprint, $7) WHERE " THE_CLAIM
     " AND lease_expires_at OPERATOR(pg_catalog.=) $8",
     8,
-    {TEXTOID, TEXTOID, INT8OID, INT8OID, TEXTOID, TIMESTAMPTZOID, BYTEAOID, TIMESTAMPTZOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID, INT8OID, INT8OID, TEXTOID, TIMESTAMPTZOID, BYTEAOID, TIMESTAMPTZOID}};
 
 Statement renew_statement = {
     "UPDATE @idem_records SET token = $4, created_at = COALESCE($5, created_at),"
     " lease_expires_at = $6, expires_at = COALESCE($7, expires_at) WHERE " THE_CLAIM,
     7,
-    {TEXTOID, TEXTOID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID}};
 
 Statement settle_statement = {
     "UPDATE @idem_records SET status = $4, code = $5, result = $6, body = $7,"
     " completed_at = pg_catalog.clock_timestamp() WHERE " THE_CLAIM,
     7,
-    {TEXTOID, TEXTOID, INT8OID, TEXTOID, INT4OID, JSONBOID, BYTEAOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID, INT8OID, TEXTOID, INT4OID, JSONBOID, BYTEAOID}};
 
 // The row stays, so that the tokens of successive claims of a key never go back.
 Statement release_statement = {
     "UPDATE @idem_records SET status = 'released', checkpoint = NULL, checkpoint_data = NULL,"
     " completed_at = pg_catalog.clock_timestamp() WHERE " THE_CLAIM,
     3,
-    {TEXTOID, TEXTOID, INT8OID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID, INT8OID}};
 
 Statement extend_statement = {
     "UPDATE @idem_records SET lease_expires_at = GREATEST(lease_expires_at,"
@@ -88,19 +70,13 @@ Statement extend_statement = {
     " AND ($5 OR lease_expires_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp())"
     " RETURNING lease_expires_at",
     5,
-    {TEXTOID, TEXTOID, INT8OID, INTERVALOID, BOOLOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID, INT8OID, INTERVALOID, BOOLOID}};
 
 Statement checkpoint_statement = {
     "UPDATE @idem_records SET checkpoint = $4, checkpoint_data = $5 WHERE " THE_CLAIM
     " AND ($6 OR lease_expires_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp())",
     6,
-    {TEXTOID, TEXTOID, INT8OID, TEXTOID, JSONBOID, BOOLOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID, INT8OID, TEXTOID, JSONBOID, BOOLOID}};
 
 Statement resolve_statement = {
     "UPDATE @idem_records SET token = $4, status = $5, code = $6, result = $7,"
@@ -108,20 +84,14 @@ Statement resolve_statement = {
     " AND lease_expires_at OPERATOR(pg_catalog.=) $10",
     10,
     {TEXTOID, TEXTOID, INT8OID, INT8OID, TEXTOID, INT4OID, JSONBOID, TIMESTAMPTZOID, TIMESTAMPTZOID,
-     TIMESTAMPTZOID},
-    nullptr,
-    InvalidOid,
-    0};
+     TIMESTAMPTZOID}};
 
 Statement forget_statement = {
     "DELETE FROM @idem_records WHERE " THE_RECORD
     " AND token OPERATOR(pg_catalog.=) $3 AND status OPERATOR(pg_catalog.=) $4"
     " AND lease_expires_at OPERATOR(pg_catalog.=) $5",
     5,
-    {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID}};
 
 // Rows are found by key, not by ctid, and chosen once, not by each partition, so that a partitioned
 // table is purged as well.
@@ -135,10 +105,7 @@ Statement purge_statement = {
     " WHERE r.scope OPERATOR(pg_catalog.=) doomed.scope"
     " AND r.key OPERATOR(pg_catalog.=) doomed.key",
     2,
-    {TIMESTAMPTZOID, INT8OID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TIMESTAMPTZOID, INT8OID}};
 
 // In the order of Column, and xmin last.
 Statement look_statement = {
@@ -146,10 +113,7 @@ Statement look_statement = {
     " completed_at, fingerprint, code, result, body, checkpoint, checkpoint_data, xmin"
     " FROM @idem_records WHERE " THE_RECORD,
     2,
-    {TEXTOID, TEXTOID},
-    nullptr,
-    InvalidOid,
-    0};
+    {TEXTOID, TEXTOID}};
 
 #undef THE_CLAIM
 #undef THE_RECORD

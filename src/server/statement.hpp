@@ -13,9 +13,9 @@ struct Statement {
   const char *sql;
   int parameters;
   Oid types[14];
-  SPIPlanPtr plan;
-  Oid schema;
-  uint64 generation;
+  SPIPlanPtr plan = nullptr;
+  Oid schema = InvalidOid;
+  uint64 generation = 0;
 };
 
 // Where and as whom a statement runs.
