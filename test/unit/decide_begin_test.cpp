@@ -115,12 +115,14 @@ const std::vector<Rule> kRules = {
      kPresent, kSettled, {}, {}, {}, {}, {}, {}, {}, BeginStep::replayed, Retry::nothing},
     {"abandoned work expires",
      kPresent, kWorking, kLapsed, kPassed, {false}, {}, {}, {}, {}, BeginStep::reclaim, Retry::nothing},
+    {"so does work that an operator gave to the next, in that very transaction",
+     kPresent, kWorking, {Lease::given_to_next}, kPassed, {}, {}, {}, {}, {}, BeginStep::reclaim, Retry::nothing},
     {"another request is told nothing of work in progress",
      kPresent, kWorking, {}, {}, {}, {Fingerprints::different}, {}, {}, {}, BeginStep::mismatch, Retry::nothing},
     {"this transaction's own claim is never waited for; its lease says how long it may take",
      kPresent, kWorking, kRunning, {}, {true}, {}, {}, {}, {}, BeginStep::in_progress, Retry::rest_of_lease},
     {"this transaction's own claim stays its own after the lease",
-     kPresent, kWorking, kLapsed, {}, {true}, {}, {}, {}, {}, BeginStep::in_progress, Retry::a_second},
+     kPresent, kWorking, kOverdue, {}, {true}, {}, {}, {}, {}, BeginStep::in_progress, Retry::a_second},
     {"a live claim is waited for by who said so",
      kPresent, kWorking, kRunning, {}, {}, {}, {}, {}, kWilling, BeginStep::poll, Retry::nothing},
     {"a live claim keeps everybody else out, expired or not",
@@ -199,7 +201,7 @@ TEST(DecideBegin, FollowsTheRulesInEverySituation) {
 TEST(DecideBegin, NeverTakesAClaimThatIsAlive) {
   for_every_situation([](const Situation &situation) {
     if (situation.presence != Presence::present || !kWorking.holds(situation.state.status)) return;
-    if (!situation.state.written_here && !kRunning.holds(situation.state.lease)) return;
+    if (!is_claimed(situation.state)) return;
     const BeginStep step = decide(situation).step;
     ASSERT_TRUE(step == BeginStep::in_progress || step == BeginStep::poll ||
                 step == BeginStep::mismatch)

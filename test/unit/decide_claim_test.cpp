@@ -58,9 +58,7 @@ TEST(DecideHold, NeedsARecordAndItsToken) {
 
 TEST(DecideHold, NeedsALiveLeaseOrTheTransactionThatWrote) {
   for_every_claim([](const State &state, const RecordState &record) {
-    TokenStep expected = TokenStep::allow;
-    if (kLapsed.holds(state.lease)) expected = TokenStep::lease_over;
-    if (state.written_here) expected = TokenStep::allow;
+    TokenStep expected = is_claimed(state) ? TokenStep::allow : TokenStep::lease_over;
     if (state.status == Status::released) expected = TokenStep::given_back;
     if (kSettled.holds(state.status)) expected = TokenStep::settled;
     ASSERT_EQ(decide_hold(&record, kToken, kNow), expected);
@@ -112,8 +110,7 @@ TEST(DecideForget, SparesALiveClaimUnlessForced) {
 
 TEST(Expired, IsPassedAndNotAtWork) {
   for_every_claim([](const State &state, const RecordState &record) {
-    const bool at_work =
-        state.status == Status::in_progress && (state.written_here || kRunning.holds(state.lease));
+    const bool at_work = state.status == Status::in_progress && is_claimed(state);
     ASSERT_EQ(expired(record, kNow), kPassed.holds(state.expiry) && !at_work);
   });
 }

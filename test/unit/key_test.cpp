@@ -165,8 +165,7 @@ TEST(MakeChildKey, CanBeTakenApartAgain) {
     const Parts steps = random_parts(random);
     const std::string parent = key_of(parts);
     std::string child = parent;
-    for (const std::string &step : steps)
-      child = make_child_key(child, step);
+    for (const std::string &step : steps) child = make_child_key(child, step);
     ASSERT_EQ(child.substr(0, parent.size()), parent);
     ASSERT_EQ(child.find('/'), parent.size()) << "a made key must hold no bare slash";
     ASSERT_EQ(split(std::string_view(child).substr(parent.size() + 1), '/'), std::optional(steps));

@@ -66,8 +66,7 @@ class Any {
  public:
   constexpr Any() : bits_(~0U) {}
   constexpr Any(std::initializer_list<Label> labels) : bits_(0) {
-    for (const Label label : labels)
-      bits_ |= 1U << static_cast<unsigned>(label);
+    for (const Label label : labels) bits_ |= 1U << static_cast<unsigned>(label);
   }
   constexpr bool holds(Label label) const {
     return (bits_ >> static_cast<unsigned>(label) & 1U) != 0;
@@ -79,6 +78,8 @@ class Any {
 
 inline constexpr Any<Lease> kRunning = {Lease::live, Lease::last_moment, Lease::forever};
 inline constexpr Any<Lease> kLapsed = {Lease::just_over, Lease::long_over, Lease::given_to_next};
+// Over, and still its owner's as far as nobody else has taken it.
+inline constexpr Any<Lease> kOverdue = {Lease::just_over, Lease::long_over};
 inline constexpr Any<Expiry> kPassed = {Expiry::just_passed, Expiry::long_passed};
 inline constexpr Any<Status> kSettled = {Status::finished, Status::failed};
 
@@ -88,6 +89,11 @@ struct State {
   Expiry expiry;
   bool written_here;
 };
+
+// Nobody may take a claim whose lease runs, and nobody can take one of a transaction that is still open.
+constexpr bool is_claimed(const State &state) {
+  return kRunning.holds(state.lease) || (state.written_here && kOverdue.holds(state.lease));
+}
 
 inline constexpr std::int64_t kToken = 42;
 
@@ -101,8 +107,7 @@ void for_every_state(Visit visit) {
   for (const Status status : kStatuses)
     for (const Lease lease : kLeases)
       for (const Expiry expiry : kExpiries)
-        for (const bool written_here : kBooleans)
-          visit(State{status, lease, expiry, written_here});
+        for (const bool written_here : kBooleans) visit(State{status, lease, expiry, written_here});
 }
 
 }  // namespace idem::records::model
