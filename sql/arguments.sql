@@ -1,0 +1,75 @@
+-- Every function with every argument NULL, and empty where its type has an empty value, in a subtransaction that
+-- is rolled back. The list comes from the catalog, so a new function or argument shows up here.
+SET client_min_messages = warning;
+DROP ROLE IF EXISTS regress_idem_argument;
+RESET client_min_messages;
+CREATE ROLE regress_idem_argument;
+CREATE TABLE plain_values (argument text PRIMARY KEY, value text);
+INSERT INTO plain_values VALUES
+    ('key', 'k'), ('scope', 'arguments'), ('fingerprint', '\x01'), ('lease', '1 min'), ('retain', '1 h'), ('wait', '0'),
+    ('owner', 'me'), ('committed', 'false'), ('strict', 'false'), ('result', '1'), ('token', NULL), ('code', '200'),
+    ('body', '\x00'), ('name', 'c'), ('data', '1'), ('statement', 'SELECT 1'), ('args', '[]'), ('payload', '{}'),
+    ('exclude', '{}'), ('parts', '{a}'), ('parent', 'p'), ('step', 's'), ('action', 'finish'), ('force', 'true'),
+    ('max_rows', '1'), ('max_attempts', '3'), ('on_abandoned', 'retry'), ('max_result_bytes', '1000'),
+    ('on_expiry', 'delete'), ('require_fingerprint', 'false'), ('member', 'regress_idem_argument'),
+    ('role', 'regress_idem_argument'), ('operator', 'false');
+CREATE TABLE empty_values (type regtype PRIMARY KEY, value text);
+INSERT INTO empty_values VALUES ('text', ''), ('bytea', ''), ('jsonb', '""'), ('text[]', '{}'), ('integer', '0'),
+    ('bigint', '0');
+CREATE VIEW arguments AS
+    SELECT p.oid, p.proname AS function, a.argument, a.type::oid::regtype AS type, a.place, v.value,
+        p.provariadic <> 0 AND a.place = cardinality(p.proargtypes) AS is_variadic
+    FROM pg_proc AS p
+    JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+    JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND extname = 'pg_idem'
+    CROSS JOIN LATERAL ROWS FROM (unnest(p.proargnames), unnest(p.proargtypes)) WITH ORDINALITY AS a(argument, type,
+        place)
+    LEFT JOIN plain_values AS v USING (argument)
+    -- Functions for the planner and for triggers name no argument.
+    WHERE a.argument IS NOT NULL AND a.type IS NOT NULL;
+-- Everything here has a plain value.
+SELECT function, argument FROM arguments WHERE value IS NULL AND argument <> 'token';
+
+-- The call with one argument replaced.
+CREATE FUNCTION call_with(f oid, replaced text, replacement text) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT format('SELECT * FROM %s(%s)', f::regproc,
+        string_agg(format('%s%I => %L::%s', CASE WHEN is_variadic THEN 'VARIADIC ' END,
+        argument, CASE WHEN argument = replaced THEN replacement ELSE value END, type), ', ' ORDER BY place))
+    FROM arguments WHERE oid = f
+$$;
+CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    -- Something for every function to work on: a claim of our own, which is abandoned where an operator is to decide.
+    IF call !~ 'idem_(begin|execute)\(' THEN
+        PERFORM idem_begin('k', 'arguments', lease => CASE WHEN call ~ 'idem_resolve' THEN interval '1 us' END);
+    END IF;
+    EXECUTE call;
+    RAISE EXCEPTION USING ERRCODE = 'ZZ000';
+EXCEPTION
+    WHEN SQLSTATE 'ZZ000' THEN RETURN 'accepted';
+    WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE VIEW answers AS
+    SELECT a.function, a.argument, a.place, attempt(call_with(a.oid, a.argument, NULL)) AS when_null,
+        attempt(call_with(a.oid, a.argument, e.value)) AS when_empty, e.type IS NULL AS never_empty
+    FROM arguments AS a LEFT JOIN empty_values AS e USING (type);
+SELECT function, attempt(call_with(oid, NULL, NULL)) AS when_plain FROM arguments GROUP BY oid, function
+ORDER BY function;
+CREATE TABLE read_committed AS SELECT * FROM answers;
+SELECT function, argument, when_null, CASE WHEN NOT never_empty THEN when_empty END AS when_empty
+FROM read_committed ORDER BY function, place;
+-- The other isolation levels give the same answers.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT * FROM answers EXCEPT SELECT * FROM read_committed;
+COMMIT;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT * FROM answers EXCEPT SELECT * FROM read_committed;
+COMMIT;
+-- Nothing of it is left.
+SELECT count(*) FROM idem_records WHERE scope = 'arguments' OR key = 'k' AND scope = 'default';
+SELECT count(*) FROM idem_scopes WHERE scope = 'arguments';
+DROP VIEW answers;
+DROP FUNCTION attempt, call_with;
+DROP VIEW arguments;
+DROP TABLE plain_values, empty_values, read_committed;
+DROP ROLE regress_idem_argument;
