@@ -87,10 +87,10 @@ Claim started(const Grant &grant, std::int32_t attempt, TimestampTz expires_at) 
   return claim;
 }
 
-Claim resumed(const Grant &grant, const Record &record) {
-  Claim claim = started(grant, record.state.attempt + 1, record.state.expires_at);
-  claim.checkpoint = column(record, Column::checkpoint);
-  claim.checkpoint_data = column(record, Column::checkpoint_data);
+Claim resumed(const Grant &grant, const Handover &handover, const Record &record) {
+  Claim claim = started(grant, handover.attempt, record.state.expires_at);
+  claim.checkpoint = handover.checkpoint;
+  claim.checkpoint_data = handover.checkpoint_data;
   return claim;
 }
 
@@ -103,6 +103,7 @@ struct Attempt {
   BeginStep step;
   bool competitor;
   Grant grant;
+  Handover handover;  // only of a takeover
   bool claimed;
 };
 
@@ -124,7 +125,7 @@ void draw_grant(Attempt &attempt) {
   grant.token = next_token(*attempt.table);
 }
 
-bool write_claim(const Attempt &attempt) {
+bool write_claim(Attempt &attempt) {
   const Identity &id = attempt.request->id;
   switch (attempt.step) {
     case BeginStep::insert:
@@ -132,7 +133,7 @@ bool write_claim(const Attempt &attempt) {
     case BeginStep::reclaim:
       return reclaim(*attempt.table, id, attempt.grant, *attempt.expected);
     default:
-      return take_over(*attempt.table, id, attempt.grant, *attempt.expected);
+      return take_over(*attempt.table, id, attempt.grant, *attempt.expected, &attempt.handover);
   }
 }
 
@@ -263,12 +264,12 @@ Claim begin(const RecordsTable &table, const BeginRequest &request, const ScopeS
     if (!is_claiming(verdict.step)) return answer(verdict, sighting);
 
     const bool competitor = sighting.presence == Presence::uncommitted;
-    Attempt attempt = {&table, &request, &settings, state, verdict.step, competitor, {}, false};
+    Attempt attempt = {&table, &request, &settings, state, verdict.step, competitor, {}, {}, false};
     switch (try_claim_within(attempt, wait)) {
       case Tried::claimed:
         remember_claim(request.id, attempt.grant.token);
         return verdict.step == BeginStep::take_over
-                   ? resumed(attempt.grant, sighting.record)
+                   ? resumed(attempt.grant, attempt.handover, sighting.record)
                    : started(attempt.grant, 1, attempt.grant.expires_at);
       case Tried::timed_out:
         // Somebody's open transaction has the key or its row; what it will make of it is not known.

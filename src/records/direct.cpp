@@ -82,6 +82,16 @@ Presence find_by_index(const Place &place, const RecordsTable &table, const Iden
   return presence;
 }
 
+bool find_in_snapshot(const Place &place, const RecordsTable &table, const Identity &id,
+                      Snapshot snapshot) {
+  Relation index = index_open(table.primary_key, AccessShareLock);
+  IndexScanDesc scan = begin_scan(place.heap, index, id, snapshot);
+  const bool found = index_getnext_slot(scan, ForwardScanDirection, place.slot);
+  index_endscan(scan);
+  index_close(index, NoLock);
+  return found;
+}
+
 bool holds(const Place &place, const RecordsTable &table, Column column, const text *wanted) {
   bool isnull;
   const Datum value = slot_getattr(place.slot, table.columns[static_cast<int>(column)], &isnull);
@@ -223,18 +233,23 @@ Sighting look_directly(const RecordsTable &table, const Identity &id) {
   return sighting;
 }
 
+bool exists_directly(const RecordsTable &table, const Identity &id) {
+  const Place place = open_place(table, AccessShareLock);
+  Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+  const bool found = find_in_snapshot(place, table, id, snapshot);
+  UnregisterSnapshot(snapshot);
+  close_place(place);
+  return found;
+}
+
 Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id) {
   Sighting sighting;
   sighting.presence = Presence::absent;
   const Place place = open_place(table, AccessShareLock);
-  Relation index = index_open(table.primary_key, AccessShareLock);
-  IndexScanDesc scan = begin_scan(place.heap, index, id, GetActiveSnapshot());
-  if (index_getnext_slot(scan, ForwardScanDirection, place.slot)) {
+  if (find_in_snapshot(place, table, id, GetActiveSnapshot())) {
     sighting.presence = Presence::present;
     sighting.record = read_slot(place, table);
   }
-  index_endscan(scan);
-  index_close(index, NoLock);
   close_place(place);
   return sighting;
 }

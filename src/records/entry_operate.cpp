@@ -92,7 +92,7 @@ IDEM_FUNCTION(idem_resolve) {
   const auto settings = idem::records::scope_settings(table, id.scope);
   idem::records::require_size(settings, outcome.result, {0, true}, "result");
   for (int round = 0; round < kRounds; round++) {
-    const Sighting sighting = idem::records::look(table, id);
+    const Sighting sighting = idem::records::look_surely(table, id);
     const RecordState *state =
         sighting.presence == Presence::present ? &sighting.record.state : nullptr;
     const OperatorStep step = idem::records::decide_resolve(state, GetCurrentTimestamp());
@@ -112,7 +112,7 @@ IDEM_FUNCTION(idem_forget) {
   const RecordsTable table = idem::records::records_table(fcinfo);
   (void)idem::records::scope_settings(table, id.scope);
   for (int round = 0; round < kRounds; round++) {
-    const Sighting sighting = idem::records::look(table, id);
+    const Sighting sighting = idem::records::look_surely(table, id);
     const RecordState *state =
         sighting.presence == Presence::present ? &sighting.record.state : nullptr;
     const OperatorStep step = idem::records::decide_forget(state, GetCurrentTimestamp(), force);

@@ -80,7 +80,7 @@ const char *shown(const text *value) {
 std::int64_t current_token(const RecordsTable &table, const Identity &id,
                            const RememberedTokens &remembered) {
   if (remembered.before == 0) return remembered.latest;
-  const Sighting sighting = look(table, id);
+  const Sighting sighting = look_surely(table, id);
   const bool rolled_back =
       sighting.presence == Presence::present && sighting.record.state.token == remembered.before;
   return rolled_back ? remembered.before : remembered.latest;
@@ -91,7 +91,7 @@ std::optional<std::int64_t> find_token(const RecordsTable &table, const Presente
   if (!claim.token.isnull) return DatumGetInt64(claim.token.value);
   if (const auto remembered = remembered_tokens(claim.id))
     return current_token(table, claim.id, *remembered);
-  const Sighting sighting = look(table, claim.id);
+  const Sighting sighting = look_surely(table, claim.id);
   if (sighting.presence != Presence::present) return std::nullopt;
   if (!sighting.record.state.written_here) refuse_unknown(claim.id);
   return sighting.record.state.token;
@@ -132,7 +132,7 @@ TokenStep write_or_explain(const RecordsTable &table, const Identity &id, Write 
                            Judge judge) {
   for (int round = 0; round < kRounds; round++) {
     if (write()) return TokenStep::allow;
-    const Sighting sighting = look(table, id);
+    const Sighting sighting = look_surely(table, id);
     const TokenStep step = judge(sighting);
     if (step != TokenStep::allow) return step;
   }

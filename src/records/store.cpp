@@ -41,7 +41,8 @@ Statement reclaim_statement = {
 Statement take_over_statement = {
     "UPDATE @idem_records SET token = $4, attempt = attempt OPERATOR(pg_catalog.+) 1, owner = $5,"
     " lease_expires_at = $6, fingerprint = COALESCE(fingerprint, $7) WHERE " THE_CLAIM
-    " AND lease_expires_at OPERATOR(pg_catalog.=) $8",
+    " AND lease_expires_at OPERATOR(pg_catalog.=) $8"
+    " RETURNING attempt, checkpoint, checkpoint_data",
     8,
     {TEXTOID, TEXTOID, INT8OID, INT8OID, TEXTOID, TIMESTAMPTZOID, BYTEAOID, TIMESTAMPTZOID}};
 
@@ -151,6 +152,17 @@ bool wrote(Statement &statement, const RecordsTable &table, Parameters &paramete
   return server::execute(statement, table.home, parameters.values, parameters.nulls) == 1;
 }
 
+// A column of the row that the last statement returned, copied into `context`. Call it inside SPI.
+NullableDatum returned(int column, bool by_value, MemoryContext context) {
+  NullableDatum datum;
+  datum.value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &datum.isnull);
+  if (datum.isnull || by_value) return datum;
+  const MemoryContext spi = MemoryContextSwitchTo(context);
+  datum.value = datumCopy(datum.value, false, -1);
+  MemoryContextSwitchTo(spi);
+  return datum;
+}
+
 Sighting look_by_sql(const RecordsTable &table, const Identity &id, bool read_only) {
   Sighting sighting;
   sighting.presence = Presence::absent;
@@ -208,6 +220,16 @@ Sighting look(const RecordsTable &table, const Identity &id) {
   return may_read_directly(table) ? look_directly(table, id) : look_by_sql(table, id, false);
 }
 
+Sighting look_surely(const RecordsTable &table, const Identity &id) {
+  for (;;) {
+    const Sighting sighting = look(table, id);
+    if (sighting.presence != Presence::absent || !may_read_directly(table) ||
+        !exists_directly(table, id))
+      return sighting;
+    CHECK_FOR_INTERRUPTS();
+  }
+}
+
 Sighting look_in_snapshot(const RecordsTable &table, const Identity &id) {
   return may_read_directly(table) ? look_directly_in_snapshot(table, id)
                                   : look_by_sql(table, id, true);
@@ -241,7 +263,7 @@ bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
 }
 
 bool take_over(const RecordsTable &table, const Identity &id, const Grant &grant,
-               const RecordState &expected) {
+               const RecordState &expected, Handover *handover) {
   Parameters parameters = parameters_for(id);
   parameters.add(Int64GetDatum(expected.token));
   parameters.add(Int64GetDatum(grant.token));
@@ -249,7 +271,17 @@ bool take_over(const RecordsTable &table, const Identity &id, const Grant &grant
   parameters.add_time(grant.lease_expires_at);
   parameters.add_pointer(grant.fingerprint);
   parameters.add_time(expected.lease_expires_at);
-  return wrote(take_over_statement, table, parameters);
+  const MemoryContext caller = CurrentMemoryContext;
+  SPI_connect();
+  const bool taken = server::run(take_over_statement, table.home, parameters.values,
+                                 parameters.nulls, false, 0) == 1;
+  if (taken) {
+    handover->attempt = DatumGetInt32(returned(1, true, caller).value);
+    handover->checkpoint = returned(2, false, caller);
+    handover->checkpoint_data = returned(3, false, caller);
+  }
+  SPI_finish();
+  return taken;
 }
 
 bool renew(const RecordsTable &table, const Identity &id, const Grant &grant, std::int64_t token,
@@ -278,11 +310,8 @@ bool extend(const RecordsTable &table, const Identity &id, std::int64_t token,
   SPI_connect();
   const bool extended =
       server::run(extend_statement, table.home, parameters.values, parameters.nulls, false, 0) == 1;
-  if (extended) {
-    bool isnull;
-    *lease_expires_at = DatumGetTimestampTz(
-        SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-  }
+  if (extended)
+    *lease_expires_at = DatumGetTimestampTz(returned(1, true, CurrentMemoryContext).value);
   SPI_finish();
   return extended;
 }

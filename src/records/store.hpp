@@ -19,6 +19,9 @@ namespace idem::records {
 // newer one raises 40001, because the caller's other reads would not go with it.
 Sighting look(const RecordsTable &table, const Identity &id);
 
+// The same for callers who take `absent` for an answer. One who then inserts is corrected by the index.
+Sighting look_surely(const RecordsTable &table, const Identity &id);
+
 // The record in the active snapshot, for readers that must not write.
 Sighting look_in_snapshot(const RecordsTable &table, const Identity &id);
 
@@ -28,8 +31,17 @@ bool insert_claim(const RecordsTable &table, const Identity &id, const Grant &gr
                   bool competitor);
 bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
              const RecordState &expected);
+
+// What the former owner left behind, as it was when its claim was taken over: later than the look, if the
+// write had to wait for its last transaction.
+struct Handover {
+  std::int32_t attempt;  // the successor's
+  NullableDatum checkpoint;
+  NullableDatum checkpoint_data;
+};
+
 bool take_over(const RecordsTable &table, const Identity &id, const Grant &grant,
-               const RecordState &expected);
+               const RecordState &expected, Handover *handover);
 // Gives this transaction's claim the token and lease of `grant` in place of those of `token`; a
 // first attempt also starts its retention anew.
 bool renew(const RecordsTable &table, const Identity &id, const Grant &grant, std::int64_t token,
