@@ -1,3 +1,4 @@
+#include "records/positions.hpp"
 #include "server/guard.hpp"
 #include "server/settings.hpp"
 
@@ -11,6 +12,15 @@ PG_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 }
 
+namespace {
+
+void start() {
+  idem::server::define_settings();
+  if (process_shared_preload_libraries_in_progress) idem::records::reserve_shared_positions();
+}
+
+}  // namespace
+
 void _PG_init(void) {
-  idem::server::outward(idem::server::define_settings);
+  idem::server::outward(start);
 }

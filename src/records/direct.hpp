@@ -17,8 +17,8 @@ namespace idem::records {
 // open transaction is inserting it. Raises 40001 as store.hpp's look does.
 Sighting look_directly(const RecordsTable &table, const Identity &id);
 
-// Whether the newest committed state has the record. A dirty scan can pass by a row that is just being
-// moved to a new index entry; a snapshot cannot.
+// Whether the newest committed state has the record. A dirty scan can pass by a row that is just
+// being moved to a new index entry; a snapshot cannot.
 bool exists_directly(const RecordsTable &table, const Identity &id);
 
 Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id);

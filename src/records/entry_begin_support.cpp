@@ -34,8 +34,8 @@ Oid short_function(Oid schema) {
                          ObjectIdGetDatum(schema));
 }
 
-// The plan must be made again for another role, who may not have the same grants; without a planner to
-// tell, the call stays as it is.
+// The plan must be made again for another role, who may not have the same grants; without a planner
+// to tell, the call stays as it is.
 Node *simplify(const SupportRequestSimplify *request) {
   const FuncExpr *call = request->fcall;
   if (request->root == nullptr || !is_short(call)) return nullptr;

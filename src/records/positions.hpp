@@ -1,6 +1,7 @@
-// Where in the table this session last met a record, so that the next look at the same key, such as
-// that of idem_finish after idem_begin, need not descend the index. Hints only: whoever uses one
-// checks that the row there is visible and has the key.
+// Where in the table a record was met last, so that the next look at the same key need not descend
+// the index: the finish after a begin, or a duplicate on any connection. Hints only: whoever uses
+// one checks that the row there is visible and has the key, so a wrong one costs a page visit and
+// nothing else. That is why the places are shared without a lock.
 
 #pragma once
 
@@ -8,6 +9,10 @@
 #include "server/prelude.hpp"
 
 namespace idem::records {
+
+// Reserves shared memory, so that all sessions have their positions in common. Call it from
+// _PG_init while the library is being preloaded; otherwise each session keeps a few of its own.
+void reserve_shared_positions();
 
 // `tid` is the root of the row's HOT chain, which is what an index entry points to.
 void remember_position(Oid table, const Identity &id, const ItemPointerData &tid);

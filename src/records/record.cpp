@@ -30,8 +30,8 @@ uint64 hash_text(const text *value, uint64 seed) {
 
 }  // namespace
 
-std::uint64_t hash_of(const Identity &id) {
-  return hash_text(id.key, hash_text(id.scope, 0));
+std::uint64_t hash_of(const Identity &id, std::uint64_t seed) {
+  return hash_text(id.key, hash_text(id.scope, seed));
 }
 
 const char *status_name(Status status) {

@@ -13,8 +13,8 @@ struct Identity {
   const text *key;
 };
 
-// A 64-bit hash of both parts.
-std::uint64_t hash_of(const Identity &id);
+// A 64-bit hash of both parts and of what the seed stands for.
+std::uint64_t hash_of(const Identity &id, std::uint64_t seed);
 
 // Datums live in the memory context that was current when the record was read.
 struct Record {

@@ -41,7 +41,7 @@ void forget_oldest() {
 
 void remember_claim(const Identity &id, std::int64_t token) {
   prepare();
-  const uint64 hash = hash_of(id);
+  const uint64 hash = hash_of(id, 0);
   forget_oldest();
   bool known;
   auto *entry = static_cast<Remembered *>(hash_search(claims, &hash, HASH_ENTER, &known));
@@ -53,7 +53,7 @@ void remember_claim(const Identity &id, std::int64_t token) {
 
 std::optional<RememberedTokens> remembered_tokens(const Identity &id) {
   if (claims == nullptr) return std::nullopt;
-  const uint64 hash = hash_of(id);
+  const uint64 hash = hash_of(id, 0);
   const auto *entry =
       static_cast<const Remembered *>(hash_search(claims, &hash, HASH_FIND, nullptr));
   if (entry == nullptr) return std::nullopt;

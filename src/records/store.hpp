@@ -19,7 +19,8 @@ namespace idem::records {
 // newer one raises 40001, because the caller's other reads would not go with it.
 Sighting look(const RecordsTable &table, const Identity &id);
 
-// The same for callers who take `absent` for an answer. One who then inserts is corrected by the index.
+// The same for callers who take `absent` for an answer. One who then inserts is corrected by the
+// index.
 Sighting look_surely(const RecordsTable &table, const Identity &id);
 
 // The record in the active snapshot, for readers that must not write.
@@ -32,8 +33,8 @@ bool insert_claim(const RecordsTable &table, const Identity &id, const Grant &gr
 bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
              const RecordState &expected);
 
-// What the former owner left behind, as it was when its claim was taken over: later than the look, if the
-// write had to wait for its last transaction.
+// What the former owner left behind, as it was when its claim was taken over: later than the look,
+// if the write had to wait for its last transaction.
 struct Handover {
   std::int32_t attempt;  // the successor's
   NullableDatum checkpoint;

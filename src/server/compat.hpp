@@ -25,6 +25,29 @@ inline void infer_parameter_types(ParseState *state, Oid **types, int *count) {
 #endif
 }
 
+// 15 wants shared memory requested from a hook; before, from _PG_init itself.
+#if PG_VERSION_NUM >= 150000
+inline Size requested_shared_memory = 0;
+inline shmem_request_hook_type previous_shmem_request = nullptr;
+
+inline void on_shared_memory_request() {
+  if (previous_shmem_request != nullptr) previous_shmem_request();
+  RequestAddinShmemSpace(requested_shared_memory);
+}
+#endif
+
+inline void request_shared_memory(Size size) {
+#if PG_VERSION_NUM >= 150000
+  if (requested_shared_memory == 0) {
+    previous_shmem_request = shmem_request_hook;
+    shmem_request_hook = on_shared_memory_request;
+  }
+  requested_shared_memory += size;
+#else
+  RequestAddinShmemSpace(size);
+#endif
+}
+
 // 16 replaced the checks for each kind of object by one for all.
 inline bool may_execute(Oid role, Oid function) {
 #if PG_VERSION_NUM >= 160000

@@ -10,9 +10,12 @@ constexpr int kDefaultLease = 60;
 constexpr int kDefaultRetain = 24 * 60 * 60;
 constexpr int kDefaultMaxResultBytes = 1024 * 1024;
 constexpr int kLargestResult = 512 * 1024 * 1024;
+constexpr int kDefaultPositionCache = 8 * 1024;
+constexpr int kLargestPositionCache = 1024 * 1024;
 }  // namespace
 
-Settings settings = {kDefaultLease, kDefaultRetain, kDefaultMaxResultBytes, true};
+Settings settings = {kDefaultLease, kDefaultRetain, kDefaultMaxResultBytes, true,
+                     kDefaultPositionCache};
 
 void define_settings() {
   DefineCustomIntVariable("idem.default_lease",
@@ -32,6 +35,11 @@ void define_settings() {
       "Off reads them by SQL always. Answers are the same; this is for tests "
       "and for finding faults.",
       &settings.direct_access, true, PGC_USERSET, GUC_NOT_IN_SAMPLE, nullptr, nullptr, nullptr);
+  if (process_shared_preload_libraries_in_progress)
+    DefineCustomIntVariable(
+        "idem.position_cache_size", "Shared memory for the places where records were met last.",
+        nullptr, &settings.position_cache_size, kDefaultPositionCache, 0, kLargestPositionCache,
+        PGC_POSTMASTER, GUC_UNIT_KB, nullptr, nullptr, nullptr);
   reserve_setting_prefix("idem");
 }
 

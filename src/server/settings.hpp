@@ -9,6 +9,7 @@ struct Settings {
   int default_retain;            // seconds
   int default_max_result_bytes;  // bytes
   bool direct_access;
+  int position_cache_size;  // kB; known only when the library is preloaded
 };
 
 extern Settings settings;
