@@ -96,7 +96,7 @@ Claim resumed(const Grant &grant, const Handover &handover, const Record &record
 
 // One attempt to write a claim.
 struct Attempt {
-  const RecordsTable *table;
+  RecordsTable *table;
   const BeginRequest *request;
   const ScopeSettings *settings;
   const RecordState *expected;
@@ -154,6 +154,7 @@ void renew_if_stale(Attempt &attempt) {
 
 void try_claim(void *argument) {
   Attempt &attempt = *static_cast<Attempt *>(argument);
+  lock_records(*attempt.table, RowExclusiveLock);
   draw_grant(attempt);
   attempt.claimed = write_claim(attempt);
   if (attempt.claimed) renew_if_stale(attempt);
@@ -161,14 +162,18 @@ void try_claim(void *argument) {
 
 enum class Tried { claimed, lost, timed_out };
 
+// A claim may wait for two locks in turn, and lock_timeout counts for each. Half of the time that
+// is left keeps the sum within it; what remains is for the next try.
+int lock_limit(const Wait &wait) {
+  const Micros left = std::max<Micros>(wait.deadline - GetCurrentTimestamp(), 0) / 1000;
+  return static_cast<int>(std::min<Micros>(std::max<Micros>(left / 2, 1), INT_MAX));
+}
+
 Tried try_claim_within(Attempt &attempt, const Wait &wait) {
-  if (!wait.bounded) {
+  if (!wait.bounded)
     try_claim(&attempt);
-  } else {
-    const Micros left = std::max<Micros>(wait.deadline - GetCurrentTimestamp(), 0) / 1000;
-    const int limit = static_cast<int>(std::min<Micros>(left, INT_MAX));
-    if (!server::run_within(limit, try_claim, &attempt)) return Tried::timed_out;
-  }
+  else if (!server::run_within(lock_limit(wait), try_claim, &attempt))
+    return Tried::timed_out;
   return attempt.claimed ? Tried::claimed : Tried::lost;
 }
 
@@ -247,7 +252,7 @@ const char *outcome_name(ClaimOutcome outcome) {
 
 }  // namespace
 
-Claim begin(const RecordsTable &table, const BeginRequest &request, const ScopeSettings &settings) {
+Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings &settings) {
   const Wait wait = wait_of(request);
   long delay = kFirstPoll;
   for (int round = 0; round < kRounds;) {

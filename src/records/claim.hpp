@@ -39,7 +39,7 @@ struct Claim {
 // Claims the key or says why not. Writes nothing unless the outcome is `started`. Raises 40001 when
 // the record changed under a transaction-wide snapshot or the race for it does not settle, and
 // whatever a lock wait raises when `wait` is null.
-Claim begin(const RecordsTable &table, const BeginRequest &request, const ScopeSettings &settings);
+Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings &settings);
 
 // Raises ID409, ID422 or ID423 for an outcome that leaves the caller without a claim or a result.
 void require_claim_or_result(const Claim &claim, const Identity &id);

@@ -14,16 +14,15 @@ struct Place {
   TupleTableSlot *slot;
 };
 
-Place open_place(const RecordsTable &table, LOCKMODE lock) {
+Place open_place(const RecordsTable &table) {
   Place place;
-  place.heap = table_open(table.records, lock);
+  place.heap = table_open(table.records, NoLock);
   place.slot = table_slot_create(place.heap, nullptr);
   return place;
 }
 
 void close_place(const Place &place) {
   ExecDropSingleTupleTableSlot(place.slot);
-  // The lock stays until the transaction ends, as it does for a statement.
   table_close(place.heap, NoLock);
 }
 
@@ -227,14 +226,14 @@ bool update_version(const Place &place, ItemPointer tid, const RecordsTable &tab
 }  // namespace
 
 Sighting look_directly(const RecordsTable &table, const Identity &id) {
-  const Place place = open_place(table, AccessShareLock);
+  const Place place = open_place(table);
   const Sighting sighting = look_at(place, table, id);
   close_place(place);
   return sighting;
 }
 
 bool exists_directly(const RecordsTable &table, const Identity &id) {
-  const Place place = open_place(table, AccessShareLock);
+  const Place place = open_place(table);
   Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
   const bool found = find_in_snapshot(place, table, id, snapshot);
   UnregisterSnapshot(snapshot);
@@ -245,7 +244,7 @@ bool exists_directly(const RecordsTable &table, const Identity &id) {
 Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id) {
   Sighting sighting;
   sighting.presence = Presence::absent;
-  const Place place = open_place(table, AccessShareLock);
+  const Place place = open_place(table);
   if (find_in_snapshot(place, table, id, GetActiveSnapshot())) {
     sighting.presence = Presence::present;
     sighting.record = read_slot(place, table);
@@ -256,7 +255,7 @@ Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id
 
 bool insert_directly(const RecordsTable &table, const Identity &id, const Grant &grant,
                      bool competitor) {
-  Relation heap = table_open(table.records, RowExclusiveLock);
+  Relation heap = table_open(table.records, NoLock);
   const Writer writer = open_writer(heap, table, record_of(id, grant));
   ExecOpenIndices(writer.relation, true);
   List *arbiters = list_make1_oid(table.primary_key);
@@ -271,7 +270,7 @@ bool insert_directly(const RecordsTable &table, const Identity &id, const Grant 
 
 bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
                      const Outcome &outcome) {
-  const Place place = open_place(table, RowExclusiveLock);
+  const Place place = open_place(table);
   Sighting sighting = look_at(place, table, id);
   bool stored = false;
   if (sighting.presence == Presence::present &&

@@ -2,8 +2,8 @@
 // through the table and index access methods instead of SQL. Each does what the statement of the
 // same purpose in store.cpp does; store.cpp decides which of the two runs.
 //
-// All need table.direct, the writers table.plain. They keep the relation locks until the
-// transaction ends.
+// All need table.direct, the writers table.plain, and a lock on the table: AccessShareLock to look,
+// RowExclusiveLock to write.
 
 #pragma once
 

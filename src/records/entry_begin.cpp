@@ -12,7 +12,12 @@ using idem::records::RecordsTable;
 using idem::records::ScopeSettings;
 
 void require_own_transaction() {
-  if (!IsTransactionBlock() && !IsSubTransaction()) return;
+  if (!IsTransactionBlock() && !IsSubTransaction()) {
+    // Refuses the middle of a pipeline too, and makes the server commit before the next command of
+    // one.
+    PreventInTransactionBlock(true, "idem_begin(committed => true)");
+    return;
+  }
   ereport(ERROR,
           (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
            errmsg("idem_begin(committed => true) cannot run inside a transaction block"),
@@ -29,7 +34,7 @@ IDEM_FUNCTION(idem_begin) {
   BeginRequest request;
   request.id = idem::records::read_identity(fcinfo, 0, 1);
   if (idem::records::read_flag(fcinfo, 7)) require_own_transaction();
-  const RecordsTable table = idem::records::records_table(fcinfo);
+  const RecordsTable table = idem::records::records_table(fcinfo, AccessShareLock);
   const ScopeSettings settings = idem::records::scope_settings(table, request.id.scope);
   request.fingerprint = idem::records::read_fingerprint(fcinfo, 2, settings);
   request.lease = idem::records::read_interval(fcinfo, 3);

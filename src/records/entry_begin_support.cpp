@@ -40,8 +40,11 @@ Node *simplify(const SupportRequestSimplify *request) {
   const FuncExpr *call = request->fcall;
   if (request->root == nullptr || !is_short(call)) return nullptr;
   const Oid function = short_function(get_func_namespace(call->funcid));
-  // Whoever was granted idem_begin alone, by hand, keeps calling it.
-  if (!OidIsValid(function) || !idem::server::may_execute(GetUserId(), function)) return nullptr;
+  // Whoever was granted idem_begin alone, by hand, keeps calling it, and whoever was denied it, by
+  // hand, stays denied.
+  if (!OidIsValid(function) || !idem::server::may_execute(GetUserId(), function) ||
+      !idem::server::may_execute(GetUserId(), call->funcid))
+    return nullptr;
   request->root->glob->dependsOnRole = true;
   List *arguments = list_truncate(list_copy(call->args), kShortArguments);
   return reinterpret_cast<Node *>(makeFuncExpr(function, call->funcresulttype, arguments,

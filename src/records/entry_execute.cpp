@@ -16,10 +16,12 @@ using idem::records::RecordsTable;
 using idem::records::ScopeSettings;
 using idem::records::Status;
 
-void run_and_store(const RecordsTable &table, const BeginRequest &request,
-                   const ScopeSettings &settings, const text *statement, Jsonb *arguments,
-                   Claim *claim) {
+void run_and_store(FunctionCallInfo fcinfo, const BeginRequest &request, const text *statement,
+                   Jsonb *arguments, Claim *claim) {
   claim->result = {idem::records::run_user_statement(statement, arguments), false};
+  // The statement may have changed anything, the table of records included.
+  const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
+  const ScopeSettings settings = idem::records::scope_settings(table, request.id.scope);
   const Outcome outcome = {Status::finished, claim->code, claim->result, claim->body};
   (void)idem::records::settle_claim(table, {request.id, claim->token}, settings, outcome);
   claim->outcome = ClaimOutcome::finished;
@@ -51,7 +53,7 @@ IDEM_FUNCTION(idem_execute) {
   request.id = idem::records::read_identity(fcinfo, 0, 3);
   const text *statement = required_statement(fcinfo, 1);
   Jsonb *arguments = required_arguments(fcinfo, 2);
-  const RecordsTable table = idem::records::records_table(fcinfo);
+  const RecordsTable table = idem::records::records_table(fcinfo, AccessShareLock);
   const ScopeSettings settings = idem::records::scope_settings(table, request.id.scope);
   request.fingerprint = idem::records::read_fingerprint(fcinfo, 4, settings);
   request.retain = idem::records::read_interval(fcinfo, 5);
@@ -59,7 +61,7 @@ IDEM_FUNCTION(idem_execute) {
   request.owner = idem::records::read_owner(fcinfo, 7);
   Claim claim = idem::records::begin(table, request, settings);
   if (claim.outcome == ClaimOutcome::started)
-    run_and_store(table, request, settings, statement, arguments, &claim);
+    run_and_store(fcinfo, request, statement, arguments, &claim);
   if (idem::records::read_flag(fcinfo, 8))
     idem::records::require_claim_or_result(claim, request.id);
   return idem::records::claim_datum(table, claim);

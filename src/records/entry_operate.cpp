@@ -57,16 +57,22 @@ constexpr int kRounds = 16;
   pg_unreachable();
 }
 
+[[noreturn]] void refuse_action(const char *message, const char *word) {
+  ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg(message, word),
+                  errhint("Pass 'retry', 'finish' or 'fail'.")));
+  pg_unreachable();
+}
+
 // Maps an operator's word to the status that the record gets.
 Status resolution(FunctionCallInfo fcinfo, int number) {
-  const char *word = PG_ARGISNULL(number) ? "null" : text_to_cstring(PG_GETARG_TEXT_PP(number));
+  if (PG_ARGISNULL(number)) refuse_action("action must not be %s", "null");
+  if (toast_raw_datum_size(PG_GETARG_DATUM(number)) > NAMEDATALEN)
+    refuse_action("unknown action, longer than %s", "any of the known ones");
+  const char *word = text_to_cstring(PG_GETARG_TEXT_PP(number));
   if (strcmp(word, "retry") == 0) return Status::in_progress;
   if (strcmp(word, "finish") == 0) return Status::finished;
   if (strcmp(word, "fail") == 0) return Status::failed;
-  ereport(ERROR,
-          (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("unknown action \"%s\"", word),
-           errhint("Pass 'retry', 'finish' or 'fail'.")));
-  pg_unreachable();
+  refuse_action("unknown action \"%s\"", word);
 }
 
 const char *resolved_as(Status status) {
@@ -88,7 +94,7 @@ IDEM_FUNCTION(idem_resolve) {
   const Identity id = idem::records::read_identity(fcinfo, 0, 2);
   const Outcome outcome = {resolution(fcinfo, 1), fcinfo->args[4], fcinfo->args[3], {0, true}};
   require_no_outcome(outcome);
-  const RecordsTable table = idem::records::records_table(fcinfo);
+  const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   const auto settings = idem::records::scope_settings(table, id.scope);
   idem::records::require_size(settings, outcome.result, {0, true}, "result");
   for (int round = 0; round < kRounds; round++) {
@@ -109,7 +115,7 @@ IDEM_FUNCTION(idem_forget) {
   idem::server::require_writable("idem_forget()");
   const Identity id = idem::records::read_identity(fcinfo, 0, 1);
   const bool force = idem::records::read_flag(fcinfo, 2);
-  const RecordsTable table = idem::records::records_table(fcinfo);
+  const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   (void)idem::records::scope_settings(table, id.scope);
   for (int round = 0; round < kRounds; round++) {
     const Sighting sighting = idem::records::look_surely(table, id);
@@ -135,7 +141,7 @@ IDEM_FUNCTION(idem_purge) {
                                              static_cast<long long>(PG_GETARG_INT64(0))),
                     errhint("Pass the most rows to delete in this transaction, such as 1000.")));
   }
-  const RecordsTable table = idem::records::records_table(fcinfo);
+  const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   const auto rows = idem::records::purge(table, GetCurrentTimestamp(), PG_GETARG_INT64(0));
   return Int64GetDatum(static_cast<int64>(rows));
 }

@@ -59,7 +59,15 @@ bool require_choice(FunctionCallInfo fcinfo, int number, const char *what, const
   return false;
 }
 
+void require_role(FunctionCallInfo fcinfo, int number) {
+  if (PG_ARGISNULL(number) || OidIsValid(PG_GETARG_OID(number))) return;
+  ereport(ERROR,
+          (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("member must be a role"),
+           errhint("Call idem_scope_reset to open the scope to everybody.")));
+}
+
 void check_settings(FunctionCallInfo fcinfo) {
+  require_role(fcinfo, 8);
   require_interval(fcinfo, 1, "retain", idem::server::Infinite::allowed);
   require_interval(fcinfo, 2, "lease", idem::server::Infinite::refused);
   require_at_least(fcinfo, 3, "max_attempts", 1);
@@ -78,7 +86,7 @@ IDEM_FUNCTION(idem_scope_set) {
   const text *scope =
       idem::server::required_text(fcinfo, 0, "scope", idem::records::kMaxScopeBytes);
   check_settings(fcinfo);
-  const RecordsTable table = idem::records::records_table(fcinfo);
+  const RecordsTable table = idem::records::records_table(fcinfo, AccessShareLock);
   Datum values[9];
   char nulls[9];
   for (int i = 0; i < 9; i++) {
@@ -94,7 +102,7 @@ IDEM_FUNCTION(idem_scope_reset) {
   idem::server::require_writable("idem_scope_reset()");
   const text *scope =
       idem::server::required_text(fcinfo, 0, "scope", idem::records::kMaxScopeBytes);
-  const RecordsTable table = idem::records::records_table(fcinfo);
+  const RecordsTable table = idem::records::records_table(fcinfo, AccessShareLock);
   Datum values[] = {PointerGetDatum(scope)};
   return BoolGetDatum(idem::server::execute(reset_statement, table.home, values, nullptr) == 1);
 }

@@ -70,9 +70,10 @@ Datum sql_value(const JsonbValue &value, Oid type) {
   if (base == JSONBOID && base == type) return JsonbPGetDatum(as_jsonb(value));
   if (base == JSONBOID || base == JSONOID) return from_text(as_json_text(value), type);
   const Oid element_type = get_element_type(base);
-  if (OidIsValid(element_type) && base == type && is_json_array(value))
-    return array_value(value.val.binary.data, type, element_type);
-  return from_text(as_text(value), type);
+  if (!OidIsValid(element_type) || !is_json_array(value)) return from_text(as_text(value), type);
+  const Datum array = array_value(value.val.binary.data, base, element_type);
+  // A domain checks its values in its input function.
+  return base == type ? array : from_text(OidOutputFunctionCall(F_ARRAY_OUT, array), type);
 }
 
 }  // namespace idem::records

@@ -6,23 +6,31 @@ namespace idem::records {
 
 namespace {
 
+constexpr const char *kTable = "idem_records";
+
+constexpr Oid kColumnTypes[kColumns] = {
+    TEXTOID,        TEXTOID,        TEXTOID,        INT8OID,        INT4OID,  TEXTOID,
+    TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID, INT4OID,
+    JSONBOID,       BYTEAOID,       TEXTOID,        JSONBOID};
+
 constexpr const char *kColumnNames[kColumns] = {
     "scope",      "key",          "status",      "token",
     "attempt",    "owner",        "created_at",  "lease_expires_at",
     "expires_at", "completed_at", "fingerprint", "code",
     "result",     "body",         "checkpoint",  "checkpoint_data"};
 
-// The function that `cached` was made for, or InvalidOid when there is nothing cached.
+// The function that asked last, to spare the next call a look-up of its schema.
 Oid cached_for = InvalidOid;
+// Valid while its generation is the present one.
 RecordsTable cached;
-// Set by every invalidation, so that a look-up notices one that arrives while it reads.
-bool disturbed = false;
+uint64 generation = 1;
+// What a change of is a new generation. Set before they are read, so that no change is missed.
+Oid watched_records = InvalidOid;
+Oid watched_key = InvalidOid;
 
 void on_relation_change(Datum, Oid relid) {
-  disturbed = true;
   // DROP EXTENSION drops these too, so nothing else of the extension needs watching.
-  if (!OidIsValid(relid) || relid == cached.records || relid == cached.primary_key)
-    cached_for = InvalidOid;
+  if (!OidIsValid(relid) || relid == watched_records || relid == watched_key) generation++;
 }
 
 void watch() {
@@ -89,50 +97,81 @@ bool is_plain(Relation records) {
          records->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
 }
 
+void describe_column(RecordsTable &table, int column) {
+  const char *name = kColumnNames[column];
+  table.columns[column] = get_attnum(table.records, name);
+  if (table.columns[column] == InvalidAttrNumber)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                    errmsg("column \"%s\" of relation \"%s\" does not exist", name, kTable),
+                    errhint("It belongs to the extension pg_idem; put it back.")));
+  const Oid type = get_atttype(table.records, table.columns[column]);
+  if (type != kColumnTypes[column])
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("column \"%s\" of relation \"%s\" has type %s instead of %s", name,
+                           kTable, format_type_be(type), format_type_be(kColumnTypes[column])),
+                    errhint("It belongs to the extension pg_idem; change it back.")));
+}
+
 void describe_records(RecordsTable &table) {
-  for (int i = 0; i < kColumns; i++) {
-    table.columns[i] = get_attnum(table.records, kColumnNames[i]);
-    if (table.columns[i] == InvalidAttrNumber)
-      ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-                      errmsg("column \"%s\" of relation \"%s\" does not exist", kColumnNames[i],
-                             get_rel_name(table.records))));
-  }
-  Relation records = table_open(table.records, AccessShareLock);
+  for (int i = 0; i < kColumns; i++) describe_column(table, i);
+  Relation records = table_open(table.records, NoLock);
   table.home.owner = records->rd_rel->relowner;
   if (records->rd_rel->relkind == RELKIND_RELATION && records->rd_rel->relam == HEAP_TABLE_AM_OID)
     table.primary_key = key_index_of(records, table.columns);
   table.direct = OidIsValid(table.primary_key);
   table.plain = table.direct && is_plain(records);
   table_close(records, NoLock);
+  watched_key = table.primary_key;
 }
 
-RecordsTable look_up(Oid function) {
+// Locks the table of that name; what it was called before it could be locked does not count.
+Oid lock_by_name(Oid schema, LOCKMODE mode) {
+  for (;;) {
+    const Oid records = relation_named(kTable, schema);
+    watched_records = records;
+    LockRelationOid(records, mode);
+    if (get_relname_relid(kTable, schema) == records) return records;
+    UnlockRelationOid(records, mode);
+  }
+}
+
+RecordsTable look_up(Oid schema, LOCKMODE mode) {
+  watch();
   RecordsTable table = {};
-  table.home.schema = get_func_namespace(function);
-  table.records = relation_named("idem_records", table.home.schema);
-  table.tokens = relation_named("idem_tokens", table.home.schema);
-  table.scopes = relation_named("idem_scopes", table.home.schema);
-  table.claim_type = type_named("idem_claim", table.home.schema);
-  table.record_type = type_named("idem_record", table.home.schema);
+  table.home.schema = schema;
+  table.records = lock_by_name(schema, mode);
+  table.generation = generation;
+  table.tokens = relation_named("idem_tokens", schema);
+  table.scopes = relation_named("idem_scopes", schema);
+  table.claim_type = type_named("idem_claim", schema);
+  table.record_type = type_named("idem_record", schema);
   describe_records(table);
+  cached = table;
   return table;
 }
 
 }  // namespace
 
-RecordsTable records_table(FunctionCallInfo fcinfo) {
+RecordsTable records_table(FunctionCallInfo fcinfo, LOCKMODE mode) {
   const Oid function = fcinfo->flinfo->fn_oid;
-  if (cached_for != InvalidOid &&
-      (cached_for == function || get_func_namespace(function) == cached.home.schema))
-    return cached;
-  watch();
-  disturbed = false;
-  const RecordsTable table = look_up(function);
-  if (!disturbed) {
-    cached = table;
+  RecordsTable table = cached;
+  if (cached_for != function || cached.generation != generation) {
+    const Oid schema = get_func_namespace(function);
+    if (cached.home.schema != schema || cached.generation != generation)
+      table = look_up(schema, AccessShareLock);
     cached_for = function;
   }
+  lock_records(table, mode);
   return table;
+}
+
+void lock_records(RecordsTable &table, LOCKMODE mode) {
+  LockRelationOid(table.records, mode);
+  // The lock keeps everything out that would matter, but something may have come before it.
+  while (table.generation != generation) {
+    UnlockRelationOid(table.records, mode);
+    table = look_up(table.home.schema, mode);
+  }
 }
 
 }  // namespace idem::records

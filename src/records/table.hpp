@@ -45,10 +45,17 @@ struct RecordsTable {
   // Also nothing but our columns and indexes: no trigger, rule, CHECK or generated column, so that
   // rows may be written without the executor's help.
   bool plain;
+  // Tells a description from a later one; see lock_records.
+  uint64 generation;
 };
 
 // The table next to the function being called, which must have been called through fmgr (fn_oid
-// set). Raises 42P01, 42704 or 42703 when the extension's objects are incomplete.
-RecordsTable records_table(FunctionCallInfo fcinfo);
+// set), locked in `mode` until the transaction ends, so that what is described here stays true.
+// Raises 42P01, 42704, 42703 or 42804 when the extension's objects are incomplete or altered beyond
+// use.
+RecordsTable records_table(FunctionCallInfo fcinfo, LOCKMODE mode);
+
+// Locks the table in a stronger mode, and describes it anew if it changed while that had to wait.
+void lock_records(RecordsTable &table, LOCKMODE mode);
 
 }  // namespace idem::records

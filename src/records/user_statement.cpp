@@ -17,11 +17,14 @@ struct UserStatement {
   MemoryContext context;  // holds everything below but the plan
   char *source;
   uint32 hash;
+  // Names in the statement mean what they meant on this path and for this role.
+  char *search_path;
+  Oid role;
   SPIPlanPtr plan;
   Oid *types;
   int count;
   uint64 last_used;
-  int running;  // executions on the stack: a running plan is not dropped
+  int running;  // executions on the stack: a running statement is not dropped
 };
 
 UserStatement *kept[kKept];
@@ -33,23 +36,51 @@ uint64 uses = 0;
   pg_unreachable();
 }
 
+// The protocol's own limit.
+constexpr int kMaxParameters = 65535;
+
+// No parameter of the statement has a higher number; one in a string or a comment may.
+int highest_parameter(const char *source) {
+  int highest = 0;
+  for (const char *at = strchr(source, '$'); at != nullptr; at = strchr(at + 1, '$')) {
+    const long number = strtol(at + 1, nullptr, 10);
+    if (number > highest && number <= kMaxParameters) highest = static_cast<int>(number);
+  }
+  return highest;
+}
+
+// The parser's hook would let the array grow in a context that is gone when SPI_prepare returns, so
+// it starts as large as it can become.
 void infer_types(ParseState *state, void *argument) {
   auto *statement = static_cast<UserStatement *>(argument);
   server::infer_parameter_types(state, &statement->types, &statement->count);
 }
 
-// The parser grows the array in a short-lived context; keep its final state.
-void keep_types(UserStatement *statement) {
-  auto *types = static_cast<Oid *>(
-      MemoryContextAlloc(statement->context, (statement->count + 1) * sizeof(Oid)));
-  for (int i = 0; i < statement->count; i++)
-    types[i] = statement->types[i] == UNKNOWNOID ? TEXTOID : statement->types[i];
-  statement->types = types;
+void make_room_for_types(UserStatement *statement) {
+  statement->count = highest_parameter(statement->source);
+  statement->types = static_cast<Oid *>(
+      MemoryContextAllocZero(statement->context, (statement->count + 1) * sizeof(Oid)));
+}
+
+// Ends the array at the last parameter that the statement has.
+void check_types(UserStatement *statement, const Oid *room) {
+  if (statement->types != room)
+    refuse("parameter number is too high", nullptr, "Number the parameters from $1 without gaps.");
+  while (statement->count > 0 && !OidIsValid(room[statement->count - 1])) statement->count--;
+  for (int i = 0; i < statement->count; i++) {
+    if (room[i] == UNKNOWNOID)
+      ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
+                      errmsg("could not determine data type of parameter $%d", i + 1),
+                      errhint("Write its type in the statement, as in $%d::text.", i + 1)));
+  }
 }
 
 void require_single(SPIPlanPtr plan) {
   const int count = list_length(SPI_plan_get_plan_sources(plan));
   if (count == 1) return;
+  if (count == 0)
+    refuse("statement must not be empty", "The text holds no statement.",
+           "Pass one SQL statement, with $1, $2 and so on for its arguments.");
   refuse("idem_execute takes exactly one statement", psprintf("The text holds %d.", count),
          "Put several into a function, or call idem_begin and idem_finish around them.");
 }
@@ -63,11 +94,15 @@ UserStatement *prepare(const char *source, uint32 hash) {
   statement->context = context;
   statement->source = MemoryContextStrdup(context, source);
   statement->hash = hash;
+  statement->search_path = MemoryContextStrdup(context, namespace_search_path);
+  statement->role = GetUserId();
+  make_room_for_types(statement);
+  const Oid *room = statement->types;
   statement->plan = SPI_prepare_params(source, infer_types, statement, 0);
   if (statement->plan == nullptr)
     elog(ERROR, "SPI_prepare_params failed: %s", SPI_result_code_string(SPI_result));
   require_single(statement->plan);
-  keep_types(statement);
+  check_types(statement, room);
   if (SPI_keepplan(statement->plan) != 0) elog(ERROR, "SPI_keepplan failed");
   MemoryContextSetParent(context, TopMemoryContext);
   return statement;
@@ -90,7 +125,9 @@ int place_for_new() {
 
 int place_of(const char *source, uint32 hash) {
   for (int i = 0; i < kKept; i++) {
-    if (kept[i] != nullptr && kept[i]->hash == hash && strcmp(kept[i]->source, source) == 0)
+    if (kept[i] != nullptr && kept[i]->hash == hash && kept[i]->role == GetUserId() &&
+        strcmp(kept[i]->search_path, namespace_search_path) == 0 &&
+        strcmp(kept[i]->source, source) == 0)
       return i;
   }
   return -1;
@@ -173,12 +210,13 @@ Datum outcome_as_json() {
   elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
 }
 
+// Binding may run code of the caller's too, such as the CHECK of a domain.
 void execute(UserStatement *statement, Jsonb *arguments) {
   statement->last_used = ++uses;
-  ParamListInfo parameters = bind_all(statement, arguments);
   statement->running++;
   PG_TRY();
   {
+    ParamListInfo parameters = bind_all(statement, arguments);
     const int code = SPI_execute_plan_with_paramlist(statement->plan, parameters, false, 0);
     if (code < 0) refuse_kind(code);
   }

@@ -20,10 +20,8 @@ void watch_schemas() {
   watching = true;
 }
 
-char *qualified(const char *sql, Oid schema) {
-  char *name = get_namespace_name(schema);
-  if (name == nullptr) elog(ERROR, "schema with OID %u does not exist", schema);
-  const char *prefix = quote_identifier(name);
+char *qualified(const char *sql, const char *schema) {
+  const char *prefix = quote_identifier(schema);
   StringInfoData text;
   initStringInfo(&text);
   for (const char *at = sql; *at != '\0'; at++) {
@@ -35,18 +33,31 @@ char *qualified(const char *sql, Oid schema) {
   return text.data;
 }
 
+// Other schemas come and go; the plan minds only if its own was renamed.
+bool fits(Statement &statement, Oid schema) {
+  if (statement.plan == nullptr || statement.schema != schema) return false;
+  if (statement.generation == generation) return true;
+  const uint64 checked_at = generation;
+  const char *name = get_namespace_name(schema);
+  if (name == nullptr || strcmp(name, NameStr(statement.schema_name)) != 0) return false;
+  statement.generation = checked_at;
+  return true;
+}
+
 void prepare(Statement &statement, Oid schema) {
   watch_schemas();
-  if (statement.plan != nullptr && statement.schema == schema && statement.generation == generation)
-    return;
-  // An outdated plan is left allocated: it may be running further up the stack, and schemas are
+  if (fits(statement, schema)) return;
+  // An outdated plan is left allocated: it may be running further up the stack, and its schema is
   // renamed rarely.
   statement.plan = nullptr;
   const uint64 made_at = generation;
+  const char *name = get_namespace_name(schema);
+  if (name == nullptr) elog(ERROR, "schema with OID %u does not exist", schema);
   SPIPlanPtr plan =
-      SPI_prepare(qualified(statement.sql, schema), statement.parameters, statement.types);
+      SPI_prepare(qualified(statement.sql, name), statement.parameters, statement.types);
   if (plan == nullptr) elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
   if (SPI_keepplan(plan) != 0) elog(ERROR, "SPI_keepplan failed");
+  namestrcpy(&statement.schema_name, name);
   statement.plan = plan;
   statement.schema = schema;
   statement.generation = made_at;
@@ -78,9 +89,10 @@ uint64 execute(Statement &statement, const Home &home, Datum *values, const char
 bool run_within(int limit_ms, void (*call)(void *), void *argument) {
   const MemoryContext context = CurrentMemoryContext;
   const ResourceOwner owner = CurrentResourceOwner;
+  const TimestampTz started = GetCurrentTimestamp();
   volatile bool done = false;
   char limit[16];
-  snprintf(limit, sizeof(limit), "%d", Max(limit_ms, 1));
+  snprintf(limit, sizeof(limit), "%d", limit_ms);
 
   BeginInternalSubTransaction(nullptr);
   MemoryContextSwitchTo(context);
@@ -101,7 +113,10 @@ bool run_within(int limit_ms, void (*call)(void *), void *argument) {
     RollbackAndReleaseCurrentSubTransaction();
     MemoryContextSwitchTo(context);
     CurrentResourceOwner = owner;
-    if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE) ReThrowError(error);
+    // One that comes early is somebody else's, such as a trigger's NOWAIT.
+    if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE ||
+        !TimestampDifferenceExceeds(started, GetCurrentTimestamp(), limit_ms))
+      ReThrowError(error);
     FreeErrorData(error);
   }
   PG_END_TRY();

@@ -15,6 +15,7 @@ struct Statement {
   Oid types[14];
   SPIPlanPtr plan = nullptr;
   Oid schema = InvalidOid;
+  NameData schema_name = {};
   uint64 generation = 0;
 };
 
@@ -34,8 +35,8 @@ uint64 run(Statement &statement, const Home &home, Datum *values, const char *nu
 uint64 execute(Statement &statement, const Home &home, Datum *values, const char *nulls);
 
 // Runs `call(argument)` in a subtransaction in which no lock is waited for longer than `limit_ms`
-// (at least 1). Returns false, with the subtransaction rolled back, when a lock wait ended that
-// way; every other ERROR passes through. Waiting counts per lock.
+// (at least 1; counted for each lock). Returns false, with the subtransaction rolled back, when a
+// lock wait ended that way; every other ERROR passes through.
 bool run_within(int limit_ms, void (*call)(void *), void *argument);
 
 }  // namespace idem::server
