@@ -1,0 +1,28 @@
+# The module may be preloaded. Its settings are then known before the first call, and everything works the same.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use IdemTest;
+
+my $node = idem_node('preload', shared_preload_libraries => 'pg_idem', 'idem.default_lease' => '5min',
+	restart_after_crash => 'on');
+my $session = IdemTest::Session->new($node);
+is($session->query('SHOW idem.default_lease;'), '5min', 'a setting from the configuration file');
+is( $session->query("SELECT outcome, lease_expires_at > clock_timestamp() + '4 min' FROM idem_begin('a');"),
+	'started|t', 'counts');
+is($session->query("SELECT idem_finish('a', '1'); SELECT outcome FROM idem_begin('a');"), "finished\nreplayed",
+	'the functions work');
+
+kill 'KILL', $session->backend;
+$session->close;
+$node->poll_query_until('postgres', "SELECT outcome = 'replayed' FROM idem_begin('a')") or die 'no recovery';
+pass('also after the server restarted itself');
+
+done_testing();

@@ -1,0 +1,126 @@
+# What the tests share: a server with the extension, and psql sessions that a test talks to line by line.
+#
+# A session's answer is the rows, unaligned, and for every error a line such as "ERROR:  ID410". PostgreSQL's own
+# background sessions are not used because they differ from release to release.
+
+package IdemTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(idem_node log_since wait_for);
+
+use constant DEADLINE => 120;
+
+# A started server whose database "postgres" holds the extension. Settings are name => value.
+sub idem_node
+{
+	my ($name, %settings) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(allows_streaming => 1);
+	$node->append_conf('postgresql.conf', "$_ = '$settings{$_}'") for sort keys %settings;
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION pg_idem');
+	return $node;
+}
+
+# What the server has logged from a position on; without one, the position to pass later.
+sub log_since
+{
+	my ($node, $position) = @_;
+	return -s $node->logfile unless defined $position;
+	return substr(slurp_file($node->logfile), $position);
+}
+
+sub wait_for
+{
+	my ($condition, $what) = @_;
+	my $deadline = time + DEADLINE;
+	until ($condition->())
+	{
+		die "timed out: $what" if time > $deadline;
+		select(undef, undef, undef, 0.01);
+	}
+	return;
+}
+
+package IdemTest::Session;
+
+use IO::Select;
+use IPC::Open3;
+use POSIX ();
+use Time::HiRes 'time';
+
+sub new
+{
+	my ($class, $node, $database) = @_;
+	my $self = bless { marker => 0, buffer => '' }, $class;
+	# Without a separate handle for errors they arrive among the rows.
+	$self->{process} = open3(
+		my $in, my $out, undef,
+		'psql', '--no-psqlrc', '--no-align', '--tuples-only', '--quiet',
+		'--set', 'VERBOSITY=sqlstate', '--dbname', $node->connstr($database // 'postgres'));
+	$in->autoflush(1);
+	@$self{qw(in out)} = ($in, $out);
+	return $self;
+}
+
+# Starts statements, each ended by a semicolon, without waiting for them.
+sub send
+{
+	my ($self, $sql) = @_;
+	local $SIG{PIPE} = 'IGNORE';
+	$self->{marker}++;
+	print { $self->{in} } "$sql\n\\echo == $self->{marker} ==\n" or $self->{lost} = 1;
+	return;
+}
+
+# The answer to what was sent, or undef if the connection was lost before the answer was complete.
+sub receive
+{
+	my ($self) = @_;
+	my $end = "== $self->{marker} ==\n";
+	my $deadline = time + IdemTest::DEADLINE;
+	my $select = IO::Select->new($self->{out});
+	while ($self->{buffer} !~ /^\Q$end\E/m)
+	{
+		return if $self->{lost};
+		my $left = $deadline - time;
+		die "no answer from psql; it said: $self->{buffer}" if $left <= 0;
+		next unless $select->can_read($left);
+		my $read = sysread $self->{out}, $self->{buffer}, 65536, length $self->{buffer};
+		$self->{lost} = 1 unless $read;
+	}
+	$self->{buffer} =~ s/\A(.*?)^\Q$end\E//ms;
+	my $answer = $1;
+	chomp $answer;
+	return $answer;
+}
+
+sub query
+{
+	my ($self, $sql) = @_;
+	$self->send($sql);
+	return $self->receive;
+}
+
+sub backend
+{
+	my ($self) = @_;
+	return $self->{backend} //= $self->query('SELECT pg_backend_pid();');
+}
+
+sub close
+{
+	my ($self) = @_;
+	close $self->{in};
+	close $self->{out};
+	waitpid $self->{process}, 0;
+	return;
+}
+
+1;
