@@ -38,6 +38,12 @@ ALTER TABLE idem_records RENAME COLUMN body TO content;
 SELECT live('no body');
 ALTER TABLE idem_records RENAME COLUMN content TO body;
 SELECT live('body again');
+ALTER TABLE idem_records ALTER COLUMN result TYPE json;
+SELECT outcome, result FROM idem_begin('body again', 'corrupt');
+\echo :SQLSTATE
+SELECT live('body again');
+ALTER TABLE idem_records ALTER COLUMN result TYPE jsonb;
+SELECT live('body again'), live('result again');
 ALTER TYPE idem_claim RENAME TO idem_claim_before;
 \c -
 SELECT live('no type');

@@ -99,6 +99,17 @@ RESET plan_cache_mode;
 DEALLOCATE claim;
 REVOKE EXECUTE ON FUNCTION idem_begin(text, text, bytea, interval, interval, interval, text, boolean, boolean)
 FROM regress_idem_app;
+-- What was taken back by hand stays so, also where the planner has a shorter call.
+SELECT idem_grant('regress_idem_app');
+REVOKE EXECUTE ON FUNCTION idem_begin(text, text, bytea, interval, interval, interval, text, boolean, boolean)
+FROM regress_idem_app;
+SET ROLE regress_idem_app;
+SELECT FROM idem_begin('denied', 'grant');
+\echo :SQLSTATE
+SELECT outcome FROM idem_begin('denied', 'grant', lease => '1 h');
+\echo :SQLSTATE
+RESET ROLE;
+SELECT idem_revoke('regress_idem_app');
 -- What is left is the use of the schema, which the role may have for other reasons.
 SELECT count(*) AS schema_privileges FROM pg_namespace, aclexplode(nspacl)
 WHERE nspname = 'public' AND grantee = 'regress_idem_app'::regrole;

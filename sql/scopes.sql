@@ -129,6 +129,8 @@ SELECT idem_scope_set('scopes', retain => '0');
 \echo :SQLSTATE
 SELECT idem_scope_set('scopes', lease => '-1 s');
 \echo :SQLSTATE
+SELECT idem_scope_set('scopes', member => '-');
+\echo :SQLSTATE
 SELECT idem_scope_set(repeat('x', 129));
 \echo :SQLSTATE
 SELECT idem_scope_set(repeat('x', 128), lease => '1 h');

@@ -40,11 +40,17 @@ void watch() {
   watching = true;
 }
 
+// The schema is gone for a statement that has just dropped the extension.
+const char *qualified(Oid schema, const char *name) {
+  const char *schema_name = get_namespace_name(schema);
+  return schema_name != nullptr ? psprintf("%s.%s", schema_name, name) : name;
+}
+
 Oid relation_named(const char *name, Oid schema) {
   const Oid relid = get_relname_relid(name, schema);
   if (!OidIsValid(relid)) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation \"%s.%s\" does not exist", get_namespace_name(schema), name),
+                    errmsg("relation \"%s\" does not exist", qualified(schema, name)),
                     errhint("It belongs to the extension pg_idem; restore it, or re-create the "
                             "extension.")));
   }
@@ -56,7 +62,7 @@ Oid type_named(const char *name, Oid schema) {
                                    ObjectIdGetDatum(schema));
   if (!OidIsValid(type))
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                    errmsg("type \"%s.%s\" does not exist", get_namespace_name(schema), name)));
+                    errmsg("type \"%s\" does not exist", qualified(schema, name))));
   return type;
 }
 
