@@ -1,0 +1,6 @@
+\set key random(1, 9223372036854775806)
+BEGIN;
+SELECT outcome, code, result FROM idem_begin(:key);
+INSERT INTO orders (account, amount) VALUES (:account, :amount) RETURNING id;
+SELECT idem_finish(:key, :result);
+COMMIT;

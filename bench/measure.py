@@ -1,0 +1,145 @@
+"""Runs the benchmarks against the server that the environment names; bench/run starts one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from statistics import median
+
+from benchmarks import ASYNCHRONOUS, BENCHMARKS, SMALL, Benchmark, MemoryBenchmark, Row
+from report import Report, Result
+from server import Load, Measured, Sessions, create_database, psql, settings, version
+
+SMALL_DATABASE = "bench_small"
+LARGE_DATABASE = "bench_large"
+
+# Seconds after which sessions have made their plans, and have met most pages of the large table: a session pays
+# for the first sight of each page of the shared buffers.
+WARM = 1
+WARM_LARGE = 15
+# Calls after which a session has filled its caches.
+WARM_CALLS = 10_000
+
+Round = dict[str, Measured]
+
+
+def note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class Comparison:
+    """Measures the arms of a benchmark in turn."""
+
+    def __init__(self, benchmark: Benchmark, options: argparse.Namespace) -> None:
+        self.benchmark = benchmark
+        self.options = options
+        self.sessions = Sessions()
+
+    def prepare(self) -> None:
+        create_database(SMALL_DATABASE, self.benchmark.records)
+        if self.benchmark.large:
+            note(f"filling a table with {self.options.records:,} records")
+            create_database(LARGE_DATABASE, self.options.records)
+
+    def load(self, name: str) -> Load:
+        arm = self.benchmark.arms[name]
+        records = self.options.records if arm.large else self.benchmark.records or SMALL
+        return Load(arm.script, self.benchmark.clients, {"records": str(records)}, WARM_LARGE if arm.large else WARM,
+                    self.options.seconds, arm.transactions, arm.settings)
+
+    def measure(self, name: str) -> Measured:
+        arm = self.benchmark.arms[name]
+        database = LARGE_DATABASE if arm.large else SMALL_DATABASE
+        count = f"SELECT count(*) FROM {arm.table};"
+        before = int(psql(database, f"{arm.before}{count}").splitlines()[-1])
+        measured = self.load(name).run(database, self.sessions)
+        added = int(psql(database, count)) - before
+        if added != arm.adds * measured.transactions:
+            sys.exit(f"{arm.script}: {measured.transactions} transactions added {added} rows to {arm.table}")
+        return measured
+
+    # Every second round goes backwards, so that a machine that grows slower or faster favours neither side.
+    def one_round(self, turn: int) -> Round:
+        names = list(self.benchmark.arms)
+        measured = {name: self.measure(name) for name in (names if turn % 2 == 0 else names[::-1])}
+        note(f"{self.benchmark.name}: " + "; ".join(f"{name} {typical(name, [measured])}" for name in names))
+        return measured
+
+    def results(self) -> list[Result]:
+        self.prepare()
+        rounds = [self.one_round(turn) for turn in range(self.options.rounds)]
+        return [
+            Result(f"{self.benchmark.about}: {row.text}", ratios_of(row, rounds), typical(row.ours, rounds),
+                   typical(row.theirs, rounds), row.least, row.most)
+            for row in self.benchmark.rows
+        ]
+
+
+def ratios_of(row: Row, rounds: list[Round]) -> list[float]:
+    ratios = [measured[row.ours].throughput / measured[row.theirs].throughput for measured in rounds]
+    return [1 / ratio for ratio in ratios] if row.cost else ratios
+
+
+def typical(name: str, rounds: list[Round]) -> str:
+    throughput = median(measured[name].throughput for measured in rounds)
+    processor = median(measured[name].processor for measured in rounds)
+    return f"{throughput:,.0f}/s, {processor:.0f} µs"
+
+
+def watch_memory(benchmark: MemoryBenchmark, options: argparse.Namespace) -> list[Result]:
+    create_database(SMALL_DATABASE, SMALL)
+    total = options.calls
+    warm = min(total // 2, WARM_CALLS)
+    variables = {"records": str(SMALL), "calls": "0", "warm": str(warm), "total": str(total)}
+    Load(benchmark.script, 1, variables, transactions=total, options=ASYNCHRONOUS).run(SMALL_DATABASE, Sessions())
+    # The first sample, at the first call, paid for what the sampling itself needs.
+    sampled = psql(SMALL_DATABASE, "SELECT private_kb FROM memory ORDER BY calls OFFSET 1;").splitlines()
+    first, last = (int(line) for line in sampled)
+    note(f"{benchmark.name}: {first} kB after {warm} calls, {last} kB after {total}")
+    growth = (last - first) * 1024 / (total - warm)
+    text = f"{benchmark.about}: bytes by which a session's memory grows a call, from call {warm:,} to call {total:,}"
+    return [Result(text, [growth], f"{last:,} kB", f"{first:,} kB", most=benchmark.most, unit="")]
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench/run", description="Measures pg_idem against hand-written statements.")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a benchmark; without a name: all of them")
+    parser.add_argument("--list", action="store_true", help="name the benchmarks and measure nothing")
+    parser.add_argument("--rounds", type=int, default=5, help="alternations of each comparison (%(default)s)")
+    parser.add_argument("--seconds", type=int, default=6, help="seconds that each measurement counts (%(default)s)")
+    parser.add_argument("--records", type=int, default=10_000_000, help="records of the large table (%(default)s)")
+    parser.add_argument("--calls", type=int, default=1_000_000, help="calls of one session (%(default)s)")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a floor is not met")
+    parser.add_argument("--record", action="store_true", help="put the results into bench/README.md")
+    options = parser.parse_args()
+    unknown = set(options.names) - {benchmark.name for benchmark in BENCHMARKS}
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; --list names them")
+    return options
+
+
+def measure(options: argparse.Namespace) -> Report:
+    report = Report(options, version(), settings())
+    for benchmark in BENCHMARKS:
+        if options.names and benchmark.name not in options.names:
+            continue
+        if isinstance(benchmark, MemoryBenchmark):
+            report.add(watch_memory(benchmark, options))
+        else:
+            report.add(Comparison(benchmark, options).results())
+    return report
+
+
+def main() -> int:
+    options = parse_arguments()
+    if options.list:
+        for benchmark in BENCHMARKS:
+            print(f"{benchmark.name:<22}{benchmark.about}")
+        return 0
+    report = measure(options)
+    print(report.markdown())
+    return 1 if options.check and report.missed() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

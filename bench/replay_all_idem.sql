@@ -1,0 +1,2 @@
+\set key random(1, :records)
+SELECT * FROM idem_begin(:key);
