@@ -16,8 +16,8 @@ HERE = Path(__file__).resolve().parent
 # What the scripts need, whichever of them runs.
 VARIABLES = {"result": '{"id": 42}', "args": "[17, 250]", "account": "17", "amount": "250"}
 
-SHOWN_SETTINGS = ("shared_preload_libraries", "shared_buffers", "fsync", "full_page_writes", "synchronous_commit", "wal_level", "max_wal_size",
-                  "checkpoint_timeout", "autovacuum", "jit")
+SHOWN_SETTINGS = ("shared_preload_libraries", "shared_buffers", "fsync", "full_page_writes", "synchronous_commit",
+                  "wal_level", "max_wal_size", "checkpoint_timeout", "autovacuum", "jit")
 
 
 def run(command: list[str], text: str = "", **environment: str) -> str:
