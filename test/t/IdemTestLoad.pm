@@ -103,7 +103,8 @@ sub ask
 	$self->{session} //= $self->connect;
 	my $answer = $self->{session}->query($sql);
 	my @errors = ($answer // $self->{session}{buffer}) =~ /(?:ERROR|FATAL):  (\w{5})$/gm;
-	$self->{say}->('error', $_) for @errors;
+	# Of several statements the rest fail because the first did.
+	$self->{say}->('error', $errors[0]) if @errors;
 	if (!defined $answer)
 	{
 		$self->{session}->close;
