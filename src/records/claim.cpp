@@ -242,7 +242,7 @@ const char *outcome_name(ClaimOutcome outcome) {
   return "exhausted";
 }
 
-[[noreturn]] void give_up(const Identity &id) {
+[[noreturn]] void give_up_claiming(const Identity &id) {
   ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                   errmsg("could not settle the race for key \"%s\"", text_to_cstring(id.key)),
                   errdetail("Its record was created and removed again %d times in a row.", kRounds),
@@ -286,7 +286,7 @@ Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings
         break;
     }
   }
-  give_up(request.id);
+  give_up_claiming(request.id);
 }
 
 void require_claim_or_result(const Claim &claim, const Identity &id) {

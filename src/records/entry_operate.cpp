@@ -20,9 +20,6 @@ using idem::records::Sighting;
 using idem::records::Status;
 using idem::server::errcode_of;
 
-// The record may change between the look and the write as often as somebody heartbeats.
-constexpr int kRounds = 16;
-
 [[noreturn]] void refuse(OperatorStep step, const Identity &id, const RecordState &state,
                          const char *when_working) {
   const char *key = text_to_cstring(id.key);
@@ -47,13 +44,6 @@ constexpr int kRounds = 16;
                errhint("Only abandoned work needs a decision; idem_forget removes a stored "
                        "result.")));
   }
-  pg_unreachable();
-}
-
-[[noreturn]] void give_up(const Identity &id) {
-  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("could not settle the race for key \"%s\"", text_to_cstring(id.key)),
-                  errhint("Retry the transaction.")));
   pg_unreachable();
 }
 
@@ -97,7 +87,7 @@ IDEM_FUNCTION(idem_resolve) {
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   const auto settings = idem::records::scope_settings(table, id.scope);
   idem::records::require_size(settings, outcome.result, {0, true}, "result");
-  for (int round = 0; round < kRounds; round++) {
+  for (int round = 0; round < idem::records::kWriteRounds; round++) {
     const Sighting sighting = idem::records::look_surely(table, id);
     const RecordState *state =
         sighting.presence == Presence::present ? &sighting.record.state : nullptr;
@@ -108,7 +98,7 @@ IDEM_FUNCTION(idem_resolve) {
                                sighting.record.state))
       return CStringGetTextDatum(resolved_as(outcome.status));
   }
-  give_up(id);
+  idem::records::give_up(id);
 }
 
 IDEM_FUNCTION(idem_forget) {
@@ -117,7 +107,7 @@ IDEM_FUNCTION(idem_forget) {
   const bool force = idem::records::read_flag(fcinfo, 2);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   (void)idem::records::scope_settings(table, id.scope);
-  for (int round = 0; round < kRounds; round++) {
+  for (int round = 0; round < idem::records::kWriteRounds; round++) {
     const Sighting sighting = idem::records::look_surely(table, id);
     const RecordState *state =
         sighting.presence == Presence::present ? &sighting.record.state : nullptr;
@@ -129,7 +119,7 @@ IDEM_FUNCTION(idem_forget) {
           "Wait until the lease is over, or pass force => true if its owner is known to be gone.");
     if (idem::records::forget(table, id, sighting.record.state)) return BoolGetDatum(true);
   }
-  give_up(id);
+  idem::records::give_up(id);
 }
 
 IDEM_FUNCTION(idem_purge) {

@@ -10,10 +10,6 @@ namespace idem::records {
 
 namespace {
 
-// An update that found nothing to write is explained by a second look. When that look shows a claim
-// that could have been written after all, it has just changed; then both are tried again.
-constexpr int kRounds = 16;
-
 const RecordState *state_of(const Sighting &sighting) {
   return sighting.presence == Presence::present ? &sighting.record.state : nullptr;
 }
@@ -118,19 +114,12 @@ bool same_outcome(const Record &record, const Outcome &outcome) {
          same_value(column(Column::result), outcome.result, jsonb_eq);
 }
 
-[[noreturn]] void give_up(const Identity &id) {
-  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("could not settle the race for key \"%s\"", shown(id.key)),
-                  errhint("Retry the transaction.")));
-  pg_unreachable();
-}
-
 // Tries to write. When that found nothing to write, a second look explains why; `allow` means that
 // it was written. The callables are called with the claim's row in sight and hold references only.
 template <typename Write, typename Judge>
 TokenStep write_or_explain(const RecordsTable &table, const Identity &id, Write write,
                            Judge judge) {
-  for (int round = 0; round < kRounds; round++) {
+  for (int round = 0; round < kWriteRounds; round++) {
     if (write()) return TokenStep::allow;
     const Sighting sighting = look_surely(table, id);
     const TokenStep step = judge(sighting);

@@ -148,6 +148,18 @@ Parameters parameters_for(const Identity &id) {
   return parameters;
 }
 
+// The first eight parameters of the statements that make a claim as new.
+Parameters parameters_for(const Identity &id, const Grant &grant) {
+  Parameters parameters = parameters_for(id);
+  parameters.add(Int64GetDatum(grant.token));
+  parameters.add_pointer(grant.owner);
+  parameters.add_time(grant.granted_at);
+  parameters.add_time(grant.lease_expires_at);
+  parameters.add_time(grant.expires_at);
+  parameters.add_pointer(grant.fingerprint);
+  return parameters;
+}
+
 bool wrote(Statement &statement, const RecordsTable &table, Parameters &parameters) {
   return server::execute(statement, table.home, parameters.values, parameters.nulls) == 1;
 }
@@ -185,13 +197,7 @@ Sighting look_by_sql(const RecordsTable &table, const Identity &id, bool read_on
 }
 
 bool insert_by_sql(const RecordsTable &table, const Identity &id, const Grant &grant) {
-  Parameters parameters = parameters_for(id);
-  parameters.add(Int64GetDatum(grant.token));
-  parameters.add_pointer(grant.owner);
-  parameters.add_time(grant.granted_at);
-  parameters.add_time(grant.lease_expires_at);
-  parameters.add_time(grant.expires_at);
-  parameters.add_pointer(grant.fingerprint);
+  Parameters parameters = parameters_for(id, grant);
   return wrote(insert_statement, table, parameters);
 }
 
@@ -249,13 +255,7 @@ bool settle(const RecordsTable &table, const Identity &id, std::int64_t token,
 
 bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
              const RecordState &expected) {
-  Parameters parameters = parameters_for(id);
-  parameters.add(Int64GetDatum(grant.token));
-  parameters.add_pointer(grant.owner);
-  parameters.add_time(grant.granted_at);
-  parameters.add_time(grant.lease_expires_at);
-  parameters.add_time(grant.expires_at);
-  parameters.add_pointer(grant.fingerprint);
+  Parameters parameters = parameters_for(id, grant);
   parameters.add(Int64GetDatum(expected.token));
   parameters.add_status(expected.status);
   parameters.add_time(expected.lease_expires_at);
@@ -347,6 +347,13 @@ bool forget(const RecordsTable &table, const Identity &id, const RecordState &ex
   parameters.add_status(expected.status);
   parameters.add_time(expected.lease_expires_at);
   return wrote(forget_statement, table, parameters);
+}
+
+void give_up(const Identity &id) {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("could not settle the race for key \"%s\"", text_to_cstring(id.key)),
+                  errhint("Retry the transaction.")));
+  pg_unreachable();
 }
 
 std::uint64_t purge(const RecordsTable &table, TimestampTz now, std::int64_t limit) {

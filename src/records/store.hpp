@@ -64,6 +64,11 @@ bool resolve(const RecordsTable &table, const Identity &id, std::int64_t token,
              const Outcome &outcome, const RecordState &expected);
 bool forget(const RecordsTable &table, const Identity &id, const RecordState &expected);
 
+// How often a write that found nothing to write is tried again when another look says that it could
+// have written: the record has just changed, as with a heartbeat. Then give_up raises 40001.
+inline constexpr int kWriteRounds = 16;
+[[noreturn]] void give_up(const Identity &id);
+
 // Deletes up to `limit` records that are expired at `now`, oldest first, passing over locked ones.
 std::uint64_t purge(const RecordsTable &table, TimestampTz now, std::int64_t limit);
 
