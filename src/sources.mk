@@ -38,4 +38,5 @@ SQL_PIECES = src/records/types.sql \
 	src/records/functions.sql
 
 # Functions that only tests call, in a module of their own.
-TEST_SOURCES = test/module/guard_functions.cpp
+TEST_SOURCES = test/module/guard_functions.cpp \
+	test/module/page_functions.cpp

@@ -58,7 +58,9 @@ void require_in_transaction_snapshot(const Place &place) {
 }
 
 // Looks through the index. A record that an open transaction is changing is reported as it was
-// committed; of one that is being inserted nothing is reported but that.
+// committed; of one that is being inserted nothing is reported but that. The versions of a record
+// that is being moved are met one after the other. If the move is committed in between, none may be
+// found present: the new one was not there yet, or not committed, and the old one is dead.
 Presence find_by_index(const Place &place, const RecordsTable &table, const Identity &id) {
   SnapshotData dirty;
   InitDirtySnapshot(dirty);
@@ -121,11 +123,27 @@ bool find_by_position(const Place &place, const RecordsTable &table, const Ident
          holds(place, table, Column::scope, id.scope);
 }
 
+// A snapshot shows exactly one version of every row, so this misses no record.
+bool find_committed(const Place &place, const RecordsTable &table, const Identity &id) {
+  Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+  const bool found = find_in_snapshot(place, table, id, snapshot);
+  UnregisterSnapshot(snapshot);
+  return found;
+}
+
+Presence find(const Place &place, const RecordsTable &table, const Identity &id, Absence absence) {
+  if (find_by_position(place, table, id)) return Presence::present;
+  const Presence presence = find_by_index(place, table, id);
+  const bool doubtful = presence == Presence::uncommitted ||
+                        (presence == Presence::absent && absence == Absence::certain);
+  return doubtful && find_committed(place, table, id) ? Presence::present : presence;
+}
+
 // Leaves the row of a present record in the place's slot.
-Sighting look_at(const Place &place, const RecordsTable &table, const Identity &id) {
+Sighting look_at(const Place &place, const RecordsTable &table, const Identity &id,
+                 Absence absence) {
   Sighting sighting;
-  sighting.presence =
-      find_by_position(place, table, id) ? Presence::present : find_by_index(place, table, id);
+  sighting.presence = find(place, table, id, absence);
   if (sighting.presence != Presence::present) return sighting;
   sighting.record = read_slot(place, table);
   if (IsolationUsesXactSnapshot() && !sighting.record.state.written_here)
@@ -225,20 +243,11 @@ bool update_version(const Place &place, ItemPointer tid, const RecordsTable &tab
 
 }  // namespace
 
-Sighting look_directly(const RecordsTable &table, const Identity &id) {
+Sighting look_directly(const RecordsTable &table, const Identity &id, Absence absence) {
   const Place place = open_place(table);
-  const Sighting sighting = look_at(place, table, id);
+  const Sighting sighting = look_at(place, table, id, absence);
   close_place(place);
   return sighting;
-}
-
-bool exists_directly(const RecordsTable &table, const Identity &id) {
-  const Place place = open_place(table);
-  Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-  const bool found = find_in_snapshot(place, table, id, snapshot);
-  UnregisterSnapshot(snapshot);
-  close_place(place);
-  return found;
 }
 
 Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id) {
@@ -271,7 +280,7 @@ bool insert_directly(const RecordsTable &table, const Identity &id, const Grant 
 bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
                      const Outcome &outcome) {
   const Place place = open_place(table);
-  Sighting sighting = look_at(place, table, id);
+  Sighting sighting = look_at(place, table, id, Absence::certain);
   bool stored = false;
   if (sighting.presence == Presence::present &&
       decide_settle(&sighting.record.state, token, false) == TokenStep::allow) {

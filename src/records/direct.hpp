@@ -13,13 +13,13 @@
 
 namespace idem::records {
 
+// What an absence is worth: a likely one may be that of a record that is just being moved, and costs
+// no second look.
+enum class Absence { likely, certain };
+
 // A look with a dirty snapshot: the record as last committed or as written here, and whether an
 // open transaction is inserting it. Raises 40001 as store.hpp's look does.
-Sighting look_directly(const RecordsTable &table, const Identity &id);
-
-// Whether the newest committed state has the record. A dirty scan can pass by a row that is just
-// being moved to a new index entry; a snapshot cannot.
-bool exists_directly(const RecordsTable &table, const Identity &id);
+Sighting look_directly(const RecordsTable &table, const Identity &id, Absence absence);
 
 Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id);
 

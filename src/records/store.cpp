@@ -223,17 +223,13 @@ bool may_write_directly(const RecordsTable &table) {
 }  // namespace
 
 Sighting look(const RecordsTable &table, const Identity &id) {
-  return may_read_directly(table) ? look_directly(table, id) : look_by_sql(table, id, false);
+  return may_read_directly(table) ? look_directly(table, id, Absence::likely)
+                                  : look_by_sql(table, id, false);
 }
 
 Sighting look_surely(const RecordsTable &table, const Identity &id) {
-  for (;;) {
-    const Sighting sighting = look(table, id);
-    if (sighting.presence != Presence::absent || !may_read_directly(table) ||
-        !exists_directly(table, id))
-      return sighting;
-    CHECK_FOR_INTERRUPTS();
-  }
+  return may_read_directly(table) ? look_directly(table, id, Absence::certain)
+                                  : look_by_sql(table, id, false);
 }
 
 Sighting look_in_snapshot(const RecordsTable &table, const Identity &id) {

@@ -19,8 +19,8 @@ namespace idem::records {
 // newer one raises 40001, because the caller's other reads would not go with it.
 Sighting look(const RecordsTable &table, const Identity &id);
 
-// The same for callers who take `absent` for an answer. One who then inserts is corrected by the
-// index.
+// The same for callers who take `absent` for an answer: a plain look may miss a record that is just
+// being moved. One who then inserts is corrected by the index.
 Sighting look_surely(const RecordsTable &table, const Identity &id);
 
 // The record in the active snapshot, for readers that must not write.
