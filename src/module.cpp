@@ -1,4 +1,8 @@
+#include "cleanup/launcher.hpp"
+#include "cleanup/settings.hpp"
+#include "cleanup/shared.hpp"
 #include "records/positions.hpp"
+#include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/settings.hpp"
 
@@ -16,7 +20,12 @@ namespace {
 
 void start() {
   idem::server::define_settings();
-  if (process_shared_preload_libraries_in_progress) idem::records::reserve_shared_positions();
+  idem::cleanup::define_settings();
+  idem::server::reserve_setting_prefix("idem");
+  if (!process_shared_preload_libraries_in_progress) return;
+  idem::records::reserve_shared_positions();
+  idem::cleanup::reserve_shared_state();
+  idem::cleanup::register_launcher();
 }
 
 }  // namespace

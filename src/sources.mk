@@ -1,14 +1,29 @@
 # The one list of sources, read by make and by CMake.
 
 # Plain C++17 without a server header; unit tests link these.
-PURE_SOURCES = src/records/decision.cpp \
+PURE_SOURCES = src/cleanup/schedule.cpp \
+	src/records/decision.cpp \
 	src/records/key.cpp
 
 SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
 	src/server/guard.cpp \
+	src/server/rows.cpp \
 	src/server/settings.cpp \
 	src/server/statement.cpp \
+	src/cleanup/archive.cpp \
+	src/cleanup/entry_cleanup.cpp \
+	src/cleanup/entry_expire.cpp \
+	src/cleanup/entry_status.cpp \
+	src/cleanup/expiry_index.cpp \
+	src/cleanup/launcher.cpp \
+	src/cleanup/leaf.cpp \
+	src/cleanup/premises.cpp \
+	src/cleanup/rules.cpp \
+	src/cleanup/settings.cpp \
+	src/cleanup/shared.cpp \
+	src/cleanup/sweep.cpp \
+	src/cleanup/worker.cpp \
 	src/records/claim.cpp \
 	src/records/direct.cpp \
 	src/records/entry_begin.cpp \
@@ -35,7 +50,9 @@ SERVER_SOURCES = src/module.cpp \
 # Concatenated in this order into the install script.
 SQL_PIECES = src/records/types.sql \
 	src/records/tables.sql \
-	src/records/functions.sql
+	src/records/functions.sql \
+	src/cleanup/tables.sql \
+	src/cleanup/functions.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

@@ -11,11 +11,15 @@ constexpr const char *kForApplications[] = {
     "idem_release", "idem_extend",      "idem_checkpoint", "idem_get",
     "idem_execute", "idem_fingerprint", "idem_key",        "idem_child_key"};
 
-constexpr const char *kForOperators[] = {"idem_resolve", "idem_forget", "idem_purge",
-                                         "idem_scope_set", "idem_scope_reset"};
+constexpr const char *kForOperators[] = {
+    "idem_resolve",        "idem_forget",        "idem_purge",         "idem_scope_set",
+    "idem_scope_reset",    "idem_cleanup_now",   "idem_cleanup_pause", "idem_cleanup_resume",
+    "idem_cleanup_status", "idem_expire_attach", "idem_expire_detach", "idem_expire_run"};
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record"};
-constexpr const char *kTablesForOperators[] = {"idem_records", "idem_scopes"};
+constexpr const char *kTablesForOperators[] = {"idem_records",        "idem_scopes",
+                                               "idem_archive",        "idem_expiries",
+                                               "idem_cleanup_paused", "idem_stat_cleanup"};
 
 // The two verbs differ in their words only.
 struct Verb {

@@ -121,17 +121,3 @@ IDEM_FUNCTION(idem_forget) {
   }
   idem::records::give_up(id);
 }
-
-IDEM_FUNCTION(idem_purge) {
-  idem::server::require_writable("idem_purge()");
-  if (PG_ARGISNULL(0) || PG_GETARG_INT64(0) < 1) {
-    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
-                    PG_ARGISNULL(0) ? errmsg("max_rows must not be null")
-                                    : errmsg("max_rows must be positive, not %lld",
-                                             static_cast<long long>(PG_GETARG_INT64(0))),
-                    errhint("Pass the most rows to delete in this transaction, such as 1000.")));
-  }
-  const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
-  const auto rows = idem::records::purge(table, GetCurrentTimestamp(), PG_GETARG_INT64(0));
-  return Int64GetDatum(static_cast<int64>(rows));
-}

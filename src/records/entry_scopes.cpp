@@ -46,17 +46,14 @@ void require_at_least(FunctionCallInfo fcinfo, int number, const char *what, int
                   errhint("Pass %d or more, or leave it out for no change.", least)));
 }
 
-// Returns whether the word is the second of the two, or false for NULL.
-bool require_choice(FunctionCallInfo fcinfo, int number, const char *what, const char *first,
+void require_choice(FunctionCallInfo fcinfo, int number, const char *what, const char *first,
                     const char *second) {
-  if (PG_ARGISNULL(number)) return false;
+  if (PG_ARGISNULL(number)) return;
   const char *word = text_to_cstring(PG_GETARG_TEXT_PP(number));
-  if (strcmp(word, second) == 0) return true;
-  if (strcmp(word, first) != 0)
+  if (strcmp(word, first) != 0 && strcmp(word, second) != 0)
     ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
                     errmsg("%s must be \"%s\" or \"%s\", not \"%s\"", what, first, second, word),
                     errhint("Pass one of the two words.")));
-  return false;
 }
 
 void require_role(FunctionCallInfo fcinfo, int number) {
@@ -71,12 +68,9 @@ void check_settings(FunctionCallInfo fcinfo) {
   require_interval(fcinfo, 1, "retain", idem::server::Infinite::allowed);
   require_interval(fcinfo, 2, "lease", idem::server::Infinite::refused);
   require_at_least(fcinfo, 3, "max_attempts", 1);
-  (void)require_choice(fcinfo, 4, "on_abandoned", "retry", "hold");
+  require_choice(fcinfo, 4, "on_abandoned", "retry", "hold");
   require_at_least(fcinfo, 5, "max_result_bytes", 0);
-  if (require_choice(fcinfo, 6, "on_expiry", "delete", "archive"))
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("on_expiry \"archive\" is not supported by this version"),
-                    errhint("Copy the rows you want to keep before idem_purge deletes them.")));
+  require_choice(fcinfo, 6, "on_expiry", "delete", "archive");
 }
 
 }  // namespace

@@ -140,11 +140,6 @@ CREATE FUNCTION @extschema@.idem_forget(
 COMMENT ON FUNCTION @extschema@.idem_forget(text, text, boolean) IS
     'delete the record of a key, so that the key starts anew; a live claim only by force';
 
-CREATE FUNCTION @extschema@.idem_purge(max_rows bigint DEFAULT 1000) RETURNS bigint
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION @extschema@.idem_purge(bigint) IS
-    'delete up to max_rows expired records, oldest first; returns how many';
-
 CREATE FUNCTION @extschema@.idem_scope_set(
     scope text,
     retain interval DEFAULT NULL,
@@ -190,7 +185,6 @@ REVOKE ALL ON FUNCTION
     @extschema@.idem_child_key(text, text),
     @extschema@.idem_resolve(text, text, text, jsonb, integer),
     @extschema@.idem_forget(text, text, boolean),
-    @extschema@.idem_purge(bigint),
     @extschema@.idem_scope_set(text, interval, interval, integer, text, integer, text, boolean, regrole),
     @extschema@.idem_scope_reset(text),
     @extschema@.idem_grant(regrole, boolean),

@@ -94,20 +94,6 @@ Statement forget_statement = {
     5,
     {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID}};
 
-// Rows are found by key, not by ctid, and chosen once, not by each partition, so that a partitioned
-// table is purged as well.
-Statement purge_statement = {
-    "WITH doomed AS MATERIALIZED (SELECT scope, key FROM @idem_records"
-    " WHERE expires_at OPERATOR(pg_catalog.<=) $1"
-    " AND (status OPERATOR(pg_catalog.<>) 'in_progress'"
-    " OR lease_expires_at OPERATOR(pg_catalog.<=) $1)"
-    " ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)"
-    " DELETE FROM @idem_records AS r USING doomed"
-    " WHERE r.scope OPERATOR(pg_catalog.=) doomed.scope"
-    " AND r.key OPERATOR(pg_catalog.=) doomed.key",
-    2,
-    {TIMESTAMPTZOID, INT8OID}};
-
 // In the order of Column, and xmin last.
 Statement look_statement = {
     "SELECT scope, key, status, token, attempt, owner, created_at, lease_expires_at, expires_at,"
@@ -350,11 +336,6 @@ void give_up(const Identity &id) {
                   errmsg("could not settle the race for key \"%s\"", text_to_cstring(id.key)),
                   errhint("Retry the transaction.")));
   pg_unreachable();
-}
-
-std::uint64_t purge(const RecordsTable &table, TimestampTz now, std::int64_t limit) {
-  Datum values[] = {TimestampTzGetDatum(now), Int64GetDatum(limit)};
-  return server::execute(purge_statement, table.home, values, nullptr);
 }
 
 std::int64_t next_token(const RecordsTable &table) {

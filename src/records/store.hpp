@@ -69,9 +69,6 @@ bool forget(const RecordsTable &table, const Identity &id, const RecordState &ex
 inline constexpr int kWriteRounds = 16;
 [[noreturn]] void give_up(const Identity &id);
 
-// Deletes up to `limit` records that are expired at `now`, oldest first, passing over locked ones.
-std::uint64_t purge(const RecordsTable &table, TimestampTz now, std::int64_t limit);
-
 std::int64_t next_token(const RecordsTable &table);
 
 }  // namespace idem::records

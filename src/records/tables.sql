@@ -58,7 +58,8 @@ CREATE TABLE @extschema@.idem_scopes (
     on_abandoned text COLLATE "C" NOT NULL DEFAULT 'retry'
         CHECK (on_abandoned OPERATOR(pg_catalog.=) 'retry' OR on_abandoned OPERATOR(pg_catalog.=) 'hold'),
     max_result_bytes integer CHECK (max_result_bytes OPERATOR(pg_catalog.>=) 0),
-    on_expiry text COLLATE "C" NOT NULL DEFAULT 'delete' CHECK (on_expiry OPERATOR(pg_catalog.=) 'delete'),
+    on_expiry text COLLATE "C" NOT NULL DEFAULT 'delete'
+        CHECK (on_expiry OPERATOR(pg_catalog.=) 'delete' OR on_expiry OPERATOR(pg_catalog.=) 'archive'),
     require_fingerprint boolean NOT NULL DEFAULT false,
     member regrole
 );

@@ -48,12 +48,78 @@ inline void request_shared_memory(Size size) {
 #endif
 }
 
+// 15 wants named locks requested from the same hook. Room for the names of all that ask.
+#if PG_VERSION_NUM >= 150000
+inline const char *requested_locks[4] = {};
+inline shmem_request_hook_type previous_lock_request = nullptr;
+
+inline void on_lock_request() {
+  if (previous_lock_request != nullptr) previous_lock_request();
+  for (const char *tranche : requested_locks)
+    if (tranche != nullptr) RequestNamedLWLockTranche(tranche, 1);
+}
+#endif
+
+inline void request_lock(const char *tranche) {
+#if PG_VERSION_NUM >= 150000
+  if (requested_locks[0] == nullptr) {
+    previous_lock_request = shmem_request_hook;
+    shmem_request_hook = on_lock_request;
+  }
+  for (const char *&place : requested_locks) {
+    if (place != nullptr) continue;
+    place = tranche;
+    return;
+  }
+  elog(ERROR, "too many named locks are requested");
+#else
+  RequestNamedLWLockTranche(tranche, 1);
+#endif
+}
+
+// 14 asks whether partitions that are being detached count as well.
+inline Oid partition_parent(Oid partition) {
+#if PG_VERSION_NUM >= 140000
+  return get_partition_parent(partition, true);
+#else
+  return get_partition_parent(partition);
+#endif
+}
+
+// 14 names the resource owner of a plan in use instead of saying whether there is one. A plan that was
+// not saved has none.
+inline void release_unsaved_plan(CachedPlan *plan) {
+#if PG_VERSION_NUM >= 140000
+  ReleaseCachedPlan(plan, nullptr);
+#else
+  ReleaseCachedPlan(plan, false);
+#endif
+}
+
+// 17 lets a worker act for a role that may not log in.
+inline constexpr bool kWorkersNeedLogin = PG_VERSION_NUM < 170000;
+inline uint32 worker_connection_flags() {
+#if PG_VERSION_NUM >= 170000
+  return BGWORKER_BYPASS_ROLELOGINCHECK;
+#else
+  return 0;
+#endif
+}
+
 // 16 replaced the checks for each kind of object by one for all.
 inline bool may_execute(Oid role, Oid function) {
 #if PG_VERSION_NUM >= 160000
   return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;
 #else
   return pg_proc_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#endif
+}
+
+inline bool owns_table(Oid role, Oid table) {
+#if PG_VERSION_NUM >= 160000
+  return object_ownercheck(RelationRelationId, table, role);
+#else
+  return pg_class_ownercheck(table, role);
 #endif
 }
 

@@ -40,7 +40,6 @@ void define_settings() {
         "idem.position_cache_size", "Shared memory for the places where records were met last.",
         nullptr, &settings.position_cache_size, kDefaultPositionCache, 0, kLargestPositionCache,
         PGC_POSTMASTER, GUC_UNIT_KB, nullptr, nullptr, nullptr);
-  reserve_setting_prefix("idem");
 }
 
 }  // namespace idem::server

@@ -1,0 +1,84 @@
+// idem_purge, and what an operator tells the worker: now, pause, resume.
+
+#include "cleanup/archive.hpp"
+#include "cleanup/rules.hpp"
+#include "cleanup/settings.hpp"
+#include "cleanup/shared.hpp"
+#include "records/table.hpp"
+#include "server/arguments.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+
+namespace {
+
+using idem::cleanup::Premises;
+
+idem::server::Statement pause_statement = {
+    "INSERT INTO @idem_cleanup_paused (paused_at, paused_by)"
+    " VALUES (pg_catalog.clock_timestamp(), $1) ON CONFLICT DO NOTHING",
+    1,
+    {TEXTOID}};
+
+idem::server::Statement resume_statement = {"DELETE FROM @idem_cleanup_paused", 0, {}};
+
+[[noreturn]] void refuse_now(const char *why, const char *hint) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("the cleanup worker cannot visit this database: %s", why), errhint("%s", hint)));
+  pg_unreachable();
+}
+
+void require_worker(const Premises &premises) {
+  if (!idem::cleanup::available())
+    refuse_now("pg_idem is not in shared_preload_libraries",
+               "Call idem_purge() and idem_expire_run() instead, from time to time, or preload the "
+               "library and restart the server.");
+  if (!idem::cleanup::settings.enabled)
+    refuse_now("idem.cleanup is off", "Set idem.cleanup = on and reload the configuration.");
+  if (!idem::cleanup::serves_database(get_database_name(MyDatabaseId)))
+    refuse_now("idem.cleanup_databases does not list it",
+               "Add it to the list and reload the configuration.");
+  if (idem::cleanup::is_paused(premises))
+    refuse_now("cleanup is paused here", "Call idem_cleanup_resume().");
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_purge) {
+  idem::server::require_writable("idem_purge()");
+  if (PG_ARGISNULL(0) || PG_GETARG_INT64(0) < 1) {
+    ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
+                    PG_ARGISNULL(0) ? errmsg("max_rows must not be null")
+                                    : errmsg("max_rows must be positive, not %lld",
+                                             static_cast<long long>(PG_GETARG_INT64(0))),
+                    errhint("Pass the most rows to delete in this transaction, such as 1000.")));
+  }
+  // Locked and described, so that an altered table is refused in the same words everywhere.
+  (void)idem::records::records_table(fcinfo, RowExclusiveLock);
+  const Premises premises = idem::cleanup::premises_of(fcinfo);
+  return Int64GetDatum(idem::cleanup::purge(premises, GetCurrentTimestamp(), PG_GETARG_INT64(0)));
+}
+
+IDEM_FUNCTION(idem_cleanup_now) {
+  idem::server::require_writable("idem_cleanup_now()");
+  require_worker(idem::cleanup::premises_of(fcinfo));
+  idem::cleanup::request_visit_at_commit();
+  PG_RETURN_VOID();
+}
+
+IDEM_FUNCTION(idem_cleanup_pause) {
+  idem::server::require_writable("idem_cleanup_pause()");
+  Datum values[] = {CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))};
+  (void)idem::server::execute(pause_statement, idem::cleanup::premises_of(fcinfo).home, values,
+                              nullptr);
+  PG_RETURN_VOID();
+}
+
+IDEM_FUNCTION(idem_cleanup_resume) {
+  idem::server::require_writable("idem_cleanup_resume()");
+  const Premises premises = idem::cleanup::premises_of(fcinfo);
+  const bool paused = idem::server::execute(resume_statement, premises.home, nullptr, nullptr) > 0;
+  const bool held = idem::cleanup::release_held(premises);
+  if (idem::cleanup::available()) idem::cleanup::request_visit_at_commit();
+  return BoolGetDatum(paused || held);
+}

@@ -1,0 +1,155 @@
+#include "cleanup/expiry_index.hpp"
+
+#include "server/compat.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+namespace {
+
+int64 number_of(Oid type, Datum value) {
+  return type == DATEOID ? DatumGetDateADT(value) : DatumGetTimestampTz(value);
+}
+
+Datum datum_of(Oid type, int64 number) {
+  return type == DATEOID ? DateADTGetDatum(static_cast<DateADT>(number))
+                         : TimestampTzGetDatum(number);
+}
+
+// A partial index serves if all it leaves out are nulls, which never expire.
+bool holds_all_values(Relation index, AttrNumber column) {
+  List *predicate = RelationGetIndexPredicate(index);
+  if (predicate == NIL) return true;
+  if (list_length(predicate) != 1 || !IsA(linitial(predicate), NullTest)) return false;
+  const auto *test = static_cast<NullTest *>(linitial(predicate));
+  return test->nulltesttype == IS_NOT_NULL && IsA(test->arg, Var) &&
+         reinterpret_cast<Var *>(test->arg)->varattno == column;
+}
+
+bool serves(Relation index, AttrNumber column, Oid type) {
+  const Form_pg_index form = index->rd_index;
+  // Of several columns only the first would be in the order that a cursor needs.
+  return index->rd_rel->relam == BTREE_AM_OID && form->indisvalid && form->indisready &&
+         form->indislive && form->indnkeyatts == 1 && form->indkey.values[0] == column &&
+         index->rd_opfamily[0] == get_opclass_family(GetDefaultOpClass(type, BTREE_AM_OID)) &&
+         holds_all_values(index, column);
+}
+
+// From the smallest value to the largest.
+ScanDirection ascending(Relation index) {
+  return (index->rd_indoption[0] & INDOPTION_DESC) != 0 ? BackwardScanDirection
+                                                        : ForwardScanDirection;
+}
+
+struct Scan {
+  Relation index;
+  IndexScanDesc descriptor;
+  ScanDirection direction;
+  TupleTableSlot *slot;
+};
+
+void add_key(ScanKeyData *key, Relation index, StrategyNumber strategy, Oid type, Datum value) {
+  const Oid operation =
+      get_opfamily_member(index->rd_opfamily[0], type, type, static_cast<int16>(strategy));
+  ScanKeyInit(key, 1, strategy, get_opcode(operation), value);
+}
+
+Scan begin(Relation heap, Oid index, ScanKeyData *keys, int count) {
+  Scan scan;
+  scan.index = index_open(index, AccessShareLock);
+  scan.descriptor = server::begin_index_scan(heap, scan.index, GetActiveSnapshot(), count);
+  scan.direction = ascending(scan.index);
+  scan.slot = table_slot_create(heap, nullptr);
+  // Before the start, when the index makes room for the entries.
+  scan.descriptor->xs_want_itup = true;
+  index_rescan(scan.descriptor, keys, count, nullptr, 0);
+  return scan;
+}
+
+void end(const Scan &scan) {
+  ExecDropSingleTupleTableSlot(scan.slot);
+  index_endscan(scan.descriptor);
+  index_close(scan.index, NoLock);
+}
+
+int64 value_at(const Scan &scan, Oid type) {
+  bool isnull;
+  const Datum value =
+      index_getattr(scan.descriptor->xs_itup, 1, scan.descriptor->xs_itupdesc, &isnull);
+  return number_of(type, value);
+}
+
+// Entries of one value stand in the order of their addresses, in the direction of the index.
+bool passed(const Scan &scan, const Cursor &cursor, int64 value, ItemPointer tid) {
+  if (!cursor.started || value != cursor.value) return false;
+  ItemPointerData last = cursor.tid;
+  const int order = ItemPointerCompare(tid, &last);
+  return ScanDirectionIsForward(scan.direction) ? order <= 0 : order >= 0;
+}
+
+}  // namespace
+
+Oid expiry_type(Oid type) {
+  const Oid base = getBaseType(type);
+  return base == TIMESTAMPTZOID || base == TIMESTAMPOID || base == DATEOID ? base : InvalidOid;
+}
+
+Oid expiry_index(Relation heap, AttrNumber column) {
+  const Oid type = expiry_type(TupleDescAttr(RelationGetDescr(heap), column - 1)->atttypid);
+  Oid found = InvalidOid;
+  List *indexes = RelationGetIndexList(heap);
+  ListCell *cell;
+  foreach (cell, indexes) {
+    Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+    if (serves(index, column, type)) found = RelationGetRelid(index);
+    index_close(index, AccessShareLock);
+  }
+  list_free(indexes);
+  return found;
+}
+
+void collect(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor,
+             Addresses *addresses) {
+  ScanKeyData keys[2];
+  Relation opened = index_open(index, AccessShareLock);
+  add_key(&keys[0], opened, BTLessEqualStrategyNumber, type, limit);
+  if (cursor->started)
+    add_key(&keys[1], opened, BTGreaterEqualStrategyNumber, type, datum_of(type, cursor->value));
+  index_close(opened, NoLock);
+
+  const Scan scan = begin(heap, index, keys, cursor->started ? 2 : 1);
+  const Cursor from = *cursor;
+  addresses->complete = true;
+  for (ItemPointer tid; (tid = index_getnext_tid(scan.descriptor, scan.direction)) != nullptr;) {
+    CHECK_FOR_INTERRUPTS();
+    const int64 value = value_at(scan, type);
+    if (passed(scan, from, value, tid)) continue;
+    if (addresses->count == addresses->room) {
+      addresses->complete = false;
+      break;
+    }
+    *cursor = {true, value, *tid};
+    if (index_fetch_heap(scan.descriptor, scan.slot))
+      addresses->tids[addresses->count++] = scan.slot->tts_tid;
+  }
+  end(scan);
+}
+
+bool smallest(Relation heap, Oid index, Oid type, Datum limit, bool expired, Datum *value) {
+  ScanKeyData key;
+  Relation opened = index_open(index, AccessShareLock);
+  add_key(&key, opened, expired ? BTLessEqualStrategyNumber : BTGreaterStrategyNumber, type, limit);
+  index_close(opened, NoLock);
+
+  const Scan scan = begin(heap, index, &key, 1);
+  bool found = false;
+  while (!found && index_getnext_tid(scan.descriptor, scan.direction) != nullptr) {
+    CHECK_FOR_INTERRUPTS();
+    found = index_fetch_heap(scan.descriptor, scan.slot);
+    if (found) *value = datum_of(type, value_at(scan, type));
+  }
+  end(scan);
+  return found;
+}
+
+}  // namespace idem::cleanup

@@ -1,0 +1,101 @@
+#include "cleanup/premises.hpp"
+
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+namespace {
+
+server::Statement paused_statement = {"SELECT FROM @idem_cleanup_paused", 0, {}};
+
+bool lock_at_once(const LOCKTAG &tag, LOCKMODE mode) {
+  if (LockAcquire(&tag, mode, false, true) == LOCKACQUIRE_NOT_AVAIL) return false;
+  // Whoever held it before may have changed what it stands for.
+  AcceptInvalidationMessages();
+  return true;
+}
+
+// The mode in which every session takes it while it connects.
+bool lock_database() {
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
+  return lock_at_once(tag, RowExclusiveLock);
+}
+
+bool lock_extension(Oid extension) {
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
+  return lock_at_once(tag, AccessShareLock);
+}
+
+// The server's own function for this is not exported before 17.
+Oid schema_of(Oid extension) {
+  Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(extension));
+  SysScanDesc scan = systable_beginscan(catalog, ExtensionOidIndexId, true, nullptr, 1, &key);
+  HeapTuple tuple = systable_getnext(scan);
+  const Oid schema = HeapTupleIsValid(tuple)
+                         ? reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace
+                         : InvalidOid;
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return schema;
+}
+
+Premises find(Oid schema) {
+  Premises premises = {};
+  premises.home.schema = schema;
+  premises.records = get_relname_relid("idem_records", schema);
+  premises.archive = get_relname_relid("idem_archive", schema);
+  premises.expiries = get_relname_relid("idem_expiries", schema);
+  return premises;
+}
+
+bool complete(const Premises &premises) {
+  return OidIsValid(premises.records) && OidIsValid(premises.archive) &&
+         OidIsValid(premises.expiries) &&
+         OidIsValid(get_relname_relid("idem_cleanup_paused", premises.home.schema));
+}
+
+Oid owner_of(Oid relation) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return InvalidOid;
+  const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
+  ReleaseSysCache(tuple);
+  return owner;
+}
+
+}  // namespace
+
+Entry enter(Premises *premises) {
+  if (!lock_database()) return Entry::database_busy;
+  const Oid extension = get_extension_oid("pg_idem", true);
+  if (!OidIsValid(extension)) return Entry::no_extension;
+  if (!lock_extension(extension)) return Entry::extension_busy;
+  // Looked up again: it may have been dropped before it could be locked.
+  if (get_extension_oid("pg_idem", true) != extension) return Entry::extension_busy;
+  *premises = find(schema_of(extension));
+  if (!complete(*premises)) return Entry::other_version;
+  premises->home.owner = owner_of(premises->expiries);
+  return is_paused(*premises) ? Entry::paused : Entry::open;
+}
+
+Premises premises_of(FunctionCallInfo fcinfo) {
+  Premises premises = find(get_func_namespace(fcinfo->flinfo->fn_oid));
+  if (!complete(premises))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("a table of pg_idem does not exist"),
+                    errhint("Restore it, or re-create the extension.")));
+  premises.home.owner = owner_of(premises.expiries);
+  return premises;
+}
+
+bool is_paused(const Premises &premises) {
+  SPI_connect();
+  const bool paused = server::run(paused_statement, premises.home, nullptr, nullptr, false, 1) > 0;
+  SPI_finish();
+  return paused;
+}
+
+}  // namespace idem::cleanup

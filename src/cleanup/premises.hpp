@@ -1,0 +1,38 @@
+// The extension in the worker's own database: whether it is there, and whether it may be worked on
+// now.
+
+#pragma once
+
+#include "server/prelude.hpp"
+#include "server/statement.hpp"
+
+namespace idem::cleanup {
+
+enum class Entry {
+  open,
+  no_extension,
+  other_version,   // objects that this library needs are not there
+  extension_busy,  // being dropped or altered
+  database_busy,   // being dropped, renamed, moved or copied
+  paused
+};
+
+struct Premises {
+  server::Home home;
+  Oid records;
+  Oid archive;
+  Oid expiries;
+};
+
+// Finds the extension and takes, without waiting, locks on it and on the database that keep both in
+// place until the transaction ends. Call it first in every transaction of a worker, with a snapshot
+// pushed. `premises` is filled only when open or paused.
+Entry enter(Premises *premises);
+
+// The same for a session that calls a function of the extension: nothing to lock, nothing to wait
+// for. Raises 42P01 when objects are missing.
+Premises premises_of(FunctionCallInfo fcinfo);
+
+bool is_paused(const Premises &premises);
+
+}  // namespace idem::cleanup

@@ -1,0 +1,147 @@
+#include "cleanup/rules.hpp"
+
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+namespace {
+
+using server::Statement;
+
+// The comparison with the OID tells whether the name still means the table that was attached. A
+// column that was dropped has no name.
+Statement list_statement = {
+    "SELECT e.rel, e.attnum, e.after, e.batch, e.archive,"
+    " e.rel::pg_catalog.oid OPERATOR(pg_catalog.<>) e.table_oid"
+    " FROM @idem_expiries AS e JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) e.rel"
+    " ORDER BY e.rel",
+    0,
+    {}};
+
+Statement forget_statement = {
+    "DELETE FROM @idem_expiries AS e WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+    " WHERE c.oid OPERATOR(pg_catalog.=) e.rel)",
+    0,
+    {}};
+
+Statement attach_statement = {
+    "INSERT INTO @idem_expiries AS e (rel, table_oid, attnum, col, after, batch, action, archive)"
+    " VALUES ($1, $1, $2, $3, $4, $5, CASE WHEN $6 IS NULL THEN 'delete' ELSE 'archive' END, $6)"
+    " ON CONFLICT (rel) DO UPDATE SET table_oid = EXCLUDED.table_oid, attnum = EXCLUDED.attnum,"
+    " col = EXCLUDED.col, after = EXCLUDED.after, batch = EXCLUDED.batch,"
+    " action = EXCLUDED.action, archive = EXCLUDED.archive",
+    6,
+    {REGCLASSOID, INT2OID, NAMEOID, INTERVALOID, INT4OID, REGCLASSOID}};
+
+Statement detach_statement = {
+    "DELETE FROM @idem_expiries WHERE rel OPERATOR(pg_catalog.=) $1", 1, {REGCLASSOID}};
+
+// Numbers of columns may differ after a restore; the name is what was dumped.
+Statement release_statement = {
+    "UPDATE @idem_expiries AS e SET table_oid = e.rel, attnum = a.attnum"
+    " FROM pg_catalog.pg_attribute AS a WHERE a.attrelid OPERATOR(pg_catalog.=) e.rel"
+    " AND a.attname OPERATOR(pg_catalog.=) e.col AND NOT a.attisdropped"
+    " AND e.rel::pg_catalog.oid OPERATOR(pg_catalog.<>) e.table_oid",
+    0,
+    {}};
+
+Datum column_of(int row, int column, bool *isnull) {
+  return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
+}
+
+void read_rule(int row, Rule *rule) {
+  bool isnull;
+  rule->table = DatumGetObjectId(column_of(row, 1, &isnull));
+  rule->records = false;
+  rule->column = DatumGetInt16(column_of(row, 2, &isnull));
+  rule->after = *DatumGetIntervalP(column_of(row, 3, &isnull));
+  const Datum batch = column_of(row, 4, &isnull);
+  rule->batch = isnull ? 0 : DatumGetInt32(batch);
+  const Datum archive = column_of(row, 5, &isnull);
+  rule->archive = isnull ? InvalidOid : DatumGetObjectId(archive);
+  rule->held = DatumGetBool(column_of(row, 6, &isnull));
+}
+
+List *attached(const Premises &premises) {
+  const MemoryContext caller = CurrentMemoryContext;
+  SPI_connect();
+  const uint64 rows = server::run(list_statement, premises.home, nullptr, nullptr, false, 0);
+  const MemoryContext spi = MemoryContextSwitchTo(caller);
+  List *rules = NIL;
+  for (uint64 row = 0; row < rows; row++) {
+    auto *rule = static_cast<Rule *>(palloc0(sizeof(Rule)));
+    read_rule(static_cast<int>(row), rule);
+    rules = lappend(rules, rule);
+  }
+  MemoryContextSwitchTo(spi);
+  SPI_finish();
+  return rules;
+}
+
+Rule *rule_for_records(const Premises &premises) {
+  auto *rule = static_cast<Rule *>(palloc0(sizeof(Rule)));
+  rule->table = premises.records;
+  rule->records = true;
+  rule->column = get_attnum(premises.records, "expires_at");
+  return rule;
+}
+
+}  // namespace
+
+List *rules_of(const Premises &premises) {
+  return lcons(rule_for_records(premises), attached(premises));
+}
+
+void forget_dropped(const Premises &premises) {
+  (void)server::execute(forget_statement, premises.home, nullptr, nullptr);
+}
+
+void attach(const Premises &premises, const Rule &rule, const char *column) {
+  NameData name;
+  namestrcpy(&name, column);
+  Datum values[] = {ObjectIdGetDatum(rule.table), Int16GetDatum(rule.column),
+                    NameGetDatum(&name),          IntervalPGetDatum(&rule.after),
+                    Int32GetDatum(rule.batch),    ObjectIdGetDatum(rule.archive)};
+  const char nulls[] = {
+      ' ', ' ', ' ', ' ', rule.batch == 0 ? 'n' : ' ', OidIsValid(rule.archive) ? ' ' : 'n', '\0'};
+  (void)server::execute(attach_statement, premises.home, values, nulls);
+}
+
+bool detach(const Premises &premises, Oid table) {
+  Datum values[] = {ObjectIdGetDatum(table)};
+  return server::execute(detach_statement, premises.home, values, nullptr) > 0;
+}
+
+bool release_held(const Premises &premises) {
+  return server::execute(release_statement, premises.home, nullptr, nullptr) > 0;
+}
+
+List *leaves_of(const Rule &rule) {
+  List *leaves = NIL;
+  ListCell *cell;
+  // Not locked: one that is dropped meanwhile is passed over when its turn comes.
+  foreach (cell, find_all_inheritors(rule.table, NoLock, nullptr)) {
+    const Oid relation = lfirst_oid(cell);
+    const char kind = get_rel_relkind(relation);
+    if (kind == RELKIND_RELATION || kind == RELKIND_FOREIGN_TABLE)
+      leaves = lappend_oid(leaves, relation);
+  }
+  return leaves;
+}
+
+Datum expired_up_to(const Rule &rule, Oid column_type, TimestampTz now) {
+  const Datum cutoff = DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(now),
+                                           IntervalPGetDatum(&rule.after));
+  if (column_type == TIMESTAMPTZOID) return cutoff;
+  const Datum local = DirectFunctionCall1(timestamptz_timestamp, cutoff);
+  return column_type == DATEOID ? DirectFunctionCall1(timestamp_date, local) : local;
+}
+
+TimestampTz expiry_of(const Rule &rule, Oid column_type, Datum value) {
+  if (column_type == DATEOID) value = DirectFunctionCall1(date_timestamptz, value);
+  if (column_type == TIMESTAMPOID) value = DirectFunctionCall1(timestamp_timestamptz, value);
+  return DatumGetTimestampTz(
+      DirectFunctionCall2(timestamptz_pl_interval, value, IntervalPGetDatum(&rule.after)));
+}
+
+}  // namespace idem::cleanup

@@ -1,0 +1,45 @@
+// What expires in this database: a rule for the records and one for each attached table.
+
+#pragma once
+
+#include "cleanup/premises.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+struct Rule {
+  Oid table;
+  bool records;       // idem_records, whose own columns and scopes decide
+  AttrNumber column;  // the time from which rows count
+  Interval after;
+  int batch;    // rows for one transaction; 0: as idem.cleanup_batch says
+  Oid archive;  // where rows go instead, or InvalidOid: nowhere
+  bool held;    // restored from a dump, and nobody has said yet that the restore is complete
+};
+
+// A list of Rule *, the records first, in the current memory context; attachments of tables that no
+// longer exist are left out. Call inside a transaction.
+List *rules_of(const Premises &premises);
+
+// Deletes the attachments of tables that no longer exist.
+void forget_dropped(const Premises &premises);
+
+// Writes an attachment, in place of a former one of the table.
+void attach(const Premises &premises, const Rule &rule, const char *column);
+bool detach(const Premises &premises, Oid table);
+
+// Releases the tables held after a restore. Returns whether there were any.
+bool release_held(const Premises &premises);
+
+// The relations with rows of their own that the rule is about: the table, or its partitions and
+// children.
+List *leaves_of(const Rule &rule);
+
+// The latest value of the rule's column in `relation` at which a row is expired at `now`, as a Datum
+// of the column's type.
+Datum expired_up_to(const Rule &rule, Oid column_type, TimestampTz now);
+
+// When a row with this value expires.
+TimestampTz expiry_of(const Rule &rule, Oid column_type, Datum value);
+
+}  // namespace idem::cleanup

@@ -1,0 +1,194 @@
+#include "cleanup/shared.hpp"
+
+#include <type_traits>
+
+#include "server/compat.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+namespace {
+
+constexpr int kDatabases = 1000;
+constexpr int kTables = 2000;
+constexpr const char *kTranche = "pg_idem cleanup";
+
+struct State {
+  int launcher;
+  int databases;
+  int tables;
+  DatabaseEntry database[kDatabases];
+  TableEntry table[kTables];
+};
+static_assert(std::is_trivially_copyable_v<State>);
+
+State *state = nullptr;
+LWLock *lock = nullptr;
+shmem_startup_hook_type previous_startup = nullptr;
+
+void start_shared_memory() {
+  bool found;
+  LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+  state = static_cast<State *>(ShmemInitStruct(kTranche, sizeof(State), &found));
+  lock = &GetNamedLWLockTranche(kTranche)->lock;
+  if (!found) memset(state, 0, sizeof(State));
+  LWLockRelease(AddinShmemInitLock);
+}
+
+void on_startup() {
+  if (previous_startup != nullptr) previous_startup();
+  server::outward(start_shared_memory);
+}
+
+DatabaseEntry *find_database(Oid database) {
+  for (int i = 0; i < state->databases; i++)
+    if (state->database[i].database == database) return &state->database[i];
+  return nullptr;
+}
+
+TableEntry *find_table(Oid database, Oid table) {
+  for (int i = 0; i < state->tables; i++)
+    if (state->table[i].database == database && state->table[i].table == table)
+      return &state->table[i];
+  return nullptr;
+}
+
+DatabaseEntry *provide_database(Oid database) {
+  DatabaseEntry *entry = find_database(database);
+  if (entry != nullptr || state->databases == kDatabases) return entry;
+  entry = &state->database[state->databases++];
+  memset(entry, 0, sizeof(*entry));
+  entry->database = database;
+  return entry;
+}
+
+TableEntry *provide_table(Oid database, Oid table) {
+  TableEntry *entry = find_table(database, table);
+  if (entry != nullptr || state->tables == kTables) return entry;
+  entry = &state->table[state->tables++];
+  memset(entry, 0, sizeof(*entry));
+  entry->database = database;
+  entry->table = table;
+  return entry;
+}
+
+bool listed(const List *oids, Oid oid) {
+  return list_member_oid(oids, oid);
+}
+
+bool visit_wanted = false;
+
+void at_end(XactEvent event, void *) {
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
+  const bool wanted = visit_wanted && event == XACT_EVENT_COMMIT;
+  visit_wanted = false;
+  if (!wanted) return;
+  (void)with_database(MyDatabaseId, [](DatabaseEntry &entry) { entry.requested = true; });
+  wake_launcher();
+}
+
+}  // namespace
+
+void Problem::keep(const char *text) {
+  // Cut where a character ends, or the view could not show it.
+  const int length = static_cast<int>(strlen(text));
+  const int kept = length < kErrorBytes ? length : pg_mbcliplen(text, length, kErrorBytes - 1);
+  memcpy(message, text, static_cast<size_t>(kept));
+  message[kept] = '\0';
+  at = GetCurrentTimestamp();
+}
+
+void reserve_shared_state() {
+  server::request_shared_memory(sizeof(State));
+  server::request_lock(kTranche);
+  previous_startup = shmem_startup_hook;
+  shmem_startup_hook = on_startup;
+}
+
+bool available() {
+  return state != nullptr;
+}
+
+bool read_database(Oid database, DatabaseEntry *entry) {
+  return with_database(database, [entry](DatabaseEntry &found) { *entry = found; });
+}
+
+bool read_table(Oid database, Oid table, TableEntry *entry) {
+  LWLockAcquire(lock, LW_SHARED);
+  const TableEntry *found = find_table(database, table);
+  if (found != nullptr) *entry = *found;
+  LWLockRelease(lock);
+  return found != nullptr;
+}
+
+bool change_database(Oid database, void (*change)(DatabaseEntry &, void *), void *argument) {
+  LWLockAcquire(lock, LW_EXCLUSIVE);
+  DatabaseEntry *entry = provide_database(database);
+  if (entry != nullptr) change(*entry, argument);
+  LWLockRelease(lock);
+  return entry != nullptr;
+}
+
+bool change_table(Oid database, Oid table, void (*change)(TableEntry &, void *), void *argument) {
+  LWLockAcquire(lock, LW_EXCLUSIVE);
+  TableEntry *entry = provide_table(database, table);
+  if (entry != nullptr) change(*entry, argument);
+  LWLockRelease(lock);
+  return entry != nullptr;
+}
+
+void keep_databases(const List *databases) {
+  LWLockAcquire(lock, LW_EXCLUSIVE);
+  for (int i = state->databases - 1; i >= 0; i--)
+    if (!listed(databases, state->database[i].database))
+      state->database[i] = state->database[--state->databases];
+  for (int i = state->tables - 1; i >= 0; i--)
+    if (!listed(databases, state->table[i].database))
+      state->table[i] = state->table[--state->tables];
+  LWLockRelease(lock);
+}
+
+void keep_tables(Oid database, const List *tables) {
+  LWLockAcquire(lock, LW_EXCLUSIVE);
+  for (int i = state->tables - 1; i >= 0; i--)
+    if (state->table[i].database == database && !listed(tables, state->table[i].table))
+      state->table[i] = state->table[--state->tables];
+  LWLockRelease(lock);
+}
+
+void set_launcher(int pid) {
+  LWLockAcquire(lock, LW_EXCLUSIVE);
+  state->launcher = pid;
+  LWLockRelease(lock);
+}
+
+int launcher() {
+  LWLockAcquire(lock, LW_SHARED);
+  const int pid = state->launcher;
+  LWLockRelease(lock);
+  return pid;
+}
+
+void wake_launcher() {
+  // The launcher is connected to no database, and so has a PGPROC like any session.
+  PGPROC *process = BackendPidGetProc(launcher());
+  if (process != nullptr) SetLatch(&process->procLatch);
+}
+
+void request_visit_at_commit() {
+  static bool registered = false;
+  if (!registered) RegisterXactCallback(at_end, nullptr);
+  registered = true;
+  visit_wanted = true;
+}
+
+void announce_extension() {
+  if (!available()) return;
+  DatabaseEntry entry;
+  if (!read_database(MyDatabaseId, &entry)) return;
+  const bool known = entry.state != DatabaseState::unknown && entry.state != DatabaseState::absent;
+  if (!known && !RecoveryInProgress()) request_visit_at_commit();
+}
+
+}  // namespace idem::cleanup

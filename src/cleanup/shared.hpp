@@ -1,0 +1,103 @@
+// What the launcher, the workers and the sessions of all databases tell each other: one entry for
+// each database and one for each table that is cleaned. Lives in shared memory and is lost in a
+// crash. Without preload nothing is there: available() is false and nothing else may be called.
+//
+// Entries are read and written as whole copies under one lightweight lock; nothing here is called
+// with the lock held.
+
+#pragma once
+
+#include <cstdint>
+
+#include "cleanup/schedule.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+enum class DatabaseState : int { unknown, waiting, starting, running, absent, paused, failed };
+
+inline constexpr int kErrorBytes = 256;
+
+struct Problem {
+  char message[kErrorBytes];  // empty: none
+  TimestampTz at;
+
+  void keep(const char *text);
+};
+
+struct DatabaseEntry {
+  Oid database;
+  DatabaseState state;
+  int worker;      // process id, 0 when none runs
+  bool requested;  // visit it whatever the schedule and the window say
+  bool reported;   // the worker of the last visit said how it went
+  int failures;    // visits in a row that failed
+  TimestampTz next_visit;
+  TimestampTz stop_at;  // when the running worker has to leave, because the window closes
+  TimestampTz started_at;
+  TimestampTz finished_at;
+  Problem problem;  // of the last failure
+};
+
+struct TableEntry {
+  Oid database;
+  Oid table;  // an attached table, or idem_records
+  std::int64_t rows;
+  std::int64_t batches;
+  std::int64_t errors;
+  int failures;  // turns in a row that failed
+  TimestampTz next_turn;
+  TimestampTz started_at;
+  TimestampTz finished_at;
+  TimestampTz last_success_at;
+  Problem problem;  // of the last error
+};
+
+// Asks the server for the memory. Call from _PG_init while the library is preloaded.
+void reserve_shared_state();
+bool available();
+
+// The entry of a database, made if there is none; false when there is no room for one more.
+bool read_database(Oid database, DatabaseEntry *entry);
+
+// Calls change(entry, argument) with the entry locked, made if there is none. The callback must
+// neither raise nor wait. False when there is no room.
+bool change_database(Oid database, void (*change)(DatabaseEntry &, void *), void *argument);
+bool change_table(Oid database, Oid table, void (*change)(TableEntry &, void *), void *argument);
+
+// False when nothing is known of the table yet.
+bool read_table(Oid database, Oid table, TableEntry *entry);
+
+// Forgets databases, and their tables, and tables of `database` that are not in the list (of OIDs).
+void keep_databases(const List *databases);
+void keep_tables(Oid database, const List *tables);
+
+// Changes an entry by a callable of trivial captures; see above.
+template <typename Change>
+bool with_database(Oid database, Change change) {
+  return change_database(
+      database,
+      [](DatabaseEntry &entry, void *argument) { (*static_cast<Change *>(argument))(entry); },
+      &change);
+}
+template <typename Change>
+bool with_table(Oid database, Oid table, Change change) {
+  return change_table(
+      database, table,
+      [](TableEntry &entry, void *argument) { (*static_cast<Change *>(argument))(entry); },
+      &change);
+}
+
+// The launcher's process, which `wake_launcher` wakes; 0 when none runs.
+void set_launcher(int pid);
+int launcher();
+void wake_launcher();
+
+// Requests a visit of the session's own database, once its transaction commits.
+void request_visit_at_commit();
+
+// Requests a visit of the session's own database unless it is known to have the extension. Cheap,
+// and does nothing without preload.
+void announce_extension();
+
+}  // namespace idem::cleanup

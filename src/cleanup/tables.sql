@@ -1,0 +1,59 @@
+-- What scopes with on_expiry => 'archive' keep of expired records. One partition for each month (UTC) in which
+-- records were moved, named idem_archive_YYYY_MM; made when first needed.
+CREATE TABLE @extschema@.idem_archive (
+    archived_at timestamptz NOT NULL,
+    scope text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    token bigint NOT NULL,
+    attempt integer NOT NULL,
+    created_at timestamptz NOT NULL,
+    lease_expires_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    owner text COLLATE "C",
+    fingerprint bytea,
+    checkpoint text COLLATE "C",
+    checkpoint_data jsonb,
+    status text COLLATE "C" NOT NULL,
+    completed_at timestamptz,
+    code integer,
+    result jsonb,
+    body bytea
+) PARTITION BY RANGE (archived_at);
+REVOKE ALL ON TABLE @extschema@.idem_archive FROM PUBLIC;
+REVOKE ALL ON TYPE @extschema@.idem_archive FROM PUBLIC;
+-- A key may have been archived many times.
+CREATE INDEX idem_archive_key_idx ON @extschema@.idem_archive (key, scope, archived_at);
+COMMENT ON TABLE @extschema@.idem_archive IS
+    'expired records of scopes with on_expiry => ''archive'', by month of their move';
+
+-- Tables whose rows expire. attnum follows a renamed column. table_oid repeats rel as a number: after a dump and
+-- restore they differ, and the table is left alone until somebody says that the restore is complete.
+CREATE TABLE @extschema@.idem_expiries (
+    rel regclass PRIMARY KEY,
+    table_oid oid NOT NULL,
+    attnum smallint NOT NULL,
+    col name NOT NULL,
+    after interval NOT NULL,
+    batch integer CHECK (batch OPERATOR(pg_catalog.>=) 1),
+    action text COLLATE "C" NOT NULL
+        CHECK (action OPERATOR(pg_catalog.=) 'delete' OR action OPERATOR(pg_catalog.=) 'archive'),
+    archive regclass CHECK ((archive IS NOT NULL) OPERATOR(pg_catalog.=) (action OPERATOR(pg_catalog.=) 'archive'))
+);
+REVOKE ALL ON TABLE @extschema@.idem_expiries FROM PUBLIC;
+REVOKE ALL ON TYPE @extschema@.idem_expiries FROM PUBLIC;
+COMMENT ON TABLE @extschema@.idem_expiries IS
+    'tables whose rows expire; written by idem_expire_attach and idem_expire_detach';
+
+-- One row while cleanup of this database is paused.
+CREATE TABLE @extschema@.idem_cleanup_paused (
+    paused_at timestamptz NOT NULL,
+    paused_by text NOT NULL
+);
+CREATE UNIQUE INDEX idem_cleanup_paused_once ON @extschema@.idem_cleanup_paused ((true));
+REVOKE ALL ON TABLE @extschema@.idem_cleanup_paused FROM PUBLIC;
+REVOKE ALL ON TYPE @extschema@.idem_cleanup_paused FROM PUBLIC;
+COMMENT ON TABLE @extschema@.idem_cleanup_paused IS
+    'one row while cleanup of this database is paused; written by idem_cleanup_pause and idem_cleanup_resume';
+
+SELECT pg_catalog.pg_extension_config_dump('@extschema@.idem_expiries'::pg_catalog.regclass, '');
+SELECT pg_catalog.pg_extension_config_dump('@extschema@.idem_cleanup_paused'::pg_catalog.regclass, '');

@@ -1,0 +1,239 @@
+#include "cleanup/worker.hpp"
+
+#include "cleanup/archive.hpp"
+#include "cleanup/settings.hpp"
+#include "cleanup/shared.hpp"
+#include "cleanup/sweep.hpp"
+#include "server/compat.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+#include "server/settings.hpp"
+
+namespace idem::cleanup {
+
+namespace {
+
+constexpr Micros kShortestVisit = 10 * kSecond;
+constexpr int kAbsentNaptimes = 60;
+constexpr int kPausedNaptimes = 10;
+
+// What must hold whatever ALTER DATABASE and ALTER ROLE say.
+struct Fixed {
+  const char *name;
+  const char *value;
+};
+constexpr Fixed kFixed[] = {{"search_path", "pg_catalog, pg_temp"},
+                            {"lock_timeout", "1s"},
+                            {"statement_timeout", "0"},
+                            {"idle_in_transaction_session_timeout", "0"},
+                            {"default_transaction_isolation", "read committed"},
+                            {"default_transaction_read_only", "off"},
+                            {"default_transaction_deferrable", "off"},
+                            {"session_replication_role", "origin"},
+                            {"enable_tidscan", "on"}};
+
+void fix_settings() {
+  for (const Fixed &fixed : kFixed)
+    SetConfigOption(fixed.name, fixed.value, PGC_SUSET, PGC_S_OVERRIDE);
+  if (GetConfigOption("transaction_timeout", true, false) != nullptr)
+    SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+Oid served = InvalidOid;
+
+// Runs however the worker ends; without a report the launcher takes the visit for failed.
+void sign_off(int, Datum) {
+  (void)with_database(served, [](DatabaseEntry &entry) {
+    entry.worker = 0;
+    entry.finished_at = GetCurrentTimestamp();
+  });
+  wake_launcher();
+}
+
+void sign_on(Oid database) {
+  served = database;
+  before_shmem_exit(sign_off, Datum{0});
+  (void)with_database(database, [](DatabaseEntry &entry) {
+    entry.worker = MyProcPid;
+    entry.state = DatabaseState::running;
+    entry.started_at = GetCurrentTimestamp();
+  });
+}
+
+void report(DatabaseState state, TimestampTz next) {
+  (void)with_database(MyDatabaseId, [=](DatabaseEntry &entry) {
+    entry.state = state;
+    entry.reported = true;
+    entry.next_visit = next;
+  });
+}
+
+void report_mishap(const Mishap &mishap) {
+  const Problem problem = mishap.problem;
+  (void)with_database(MyDatabaseId, [&problem](DatabaseEntry &entry) {
+    entry.state = DatabaseState::failed;
+    entry.problem = problem;
+    entry.reported = true;
+  });
+}
+
+// Ends the visit before it began, for a reason that is no error.
+void report_entry(Entry entry, TimestampTz now) {
+  switch (entry) {
+    case Entry::no_extension:
+      return report(DatabaseState::absent, now + kAbsentNaptimes * naptime());
+    case Entry::paused:
+      return report(DatabaseState::paused, now + kPausedNaptimes * naptime());
+    case Entry::other_version: {
+      Mishap mishap = {ERRCODE_UNDEFINED_TABLE, {}};
+      mishap.problem.keep(
+          "the extension in this database is of another version; ALTER EXTENSION pg_idem UPDATE");
+      return report_mishap(mishap);
+    }
+    default:
+      return report(DatabaseState::waiting, now + naptime());
+  }
+}
+
+bool readable_by_address(Oid records) {
+  if (!server::settings.direct_access) return false;
+  Relation opened = table_open(records, AccessShareLock);
+  const bool heap = opened->rd_rel->relkind == RELKIND_RELATION;
+  table_close(opened, NoLock);
+  return heap;
+}
+
+Sweep *sweep_for(const Rule &rule, TimestampTz now) {
+  auto *sweep = static_cast<Sweep *>(palloc0(sizeof(Sweep)));
+  sweep->rule = rule;
+  sweep->now = now;
+  if (!rule.records || readable_by_address(rule.table)) sweep->leaves = leaves_of(rule);
+  return sweep;
+}
+
+// Whether the table may have a turn in this visit. Also writes down that it begins.
+bool has_turn(const Rule &rule, TimestampTz now) {
+  if (rule.held) return false;
+  bool due = true;
+  bool *result = &due;
+  return with_table(MyDatabaseId, rule.table,
+                    [=](TableEntry &entry) {
+                      *result = entry.failures == 0 || entry.next_turn <= now;
+                      if (*result) entry.started_at = now;
+                    }) &&
+         due;
+}
+
+// Builds the sweeps of this visit, in the visit's memory context.
+List *plan_sweeps(const Premises &premises, Visit &visit) {
+  const MemoryContext caller = MemoryContextSwitchTo(visit.context);
+  List *sweeps = NIL;
+  List *tables = NIL;
+  ListCell *cell;
+  foreach (cell, rules_of(premises)) {
+    const Rule *rule = static_cast<const Rule *>(lfirst(cell));
+    tables = lappend_oid(tables, rule->table);
+    if (has_turn(*rule, visit.started_at))
+      sweeps = lappend(sweeps, sweep_for(*rule, visit.started_at));
+  }
+  keep_tables(MyDatabaseId, tables);
+  MemoryContextSwitchTo(caller);
+  return sweeps;
+}
+
+bool prepare(Visit &visit, List **sweeps, Mishap *mishap) {
+  return transact(
+      [&visit, sweeps] {
+        Premises premises;
+        visit.entry = enter(&premises);
+        if (visit.entry != Entry::open) return;
+        forget_dropped(premises);
+        if (archives_records(premises)) provide_partitions(premises, visit.started_at);
+        *sweeps = plan_sweeps(premises, visit);
+      },
+      mishap);
+}
+
+// One month in a transaction; with a backlog of months, one after the other.
+bool drop_old_partitions(Visit &visit, Mishap *mishap) {
+  Dropping dropping = Dropping::dropped;
+  Dropping *result = &dropping;
+  while (dropping == Dropping::dropped && settings.archive_retention >= 0 && !over(visit)) {
+    const bool done = transact(
+        [&visit, result] {
+          Premises premises;
+          *result = Dropping::nothing_to_drop;
+          visit.entry = enter(&premises);
+          if (visit.entry == Entry::open)
+            *result = drop_old_partition(premises, visit.started_at, settings.archive_retention);
+        },
+        mishap);
+    if (!done) return false;
+  }
+  return true;
+}
+
+void run_sweeps(Visit &visit, List *sweeps) {
+  for (bool more = true; more && !over(visit);) {
+    more = false;
+    ListCell *cell;
+    foreach (cell, sweeps) {
+      auto *sweep = static_cast<Sweep *>(lfirst(cell));
+      if (sweep->progress != Progress::under_way || over(visit)) continue;
+      take_turn(visit, *sweep);
+      more = more || sweep->progress == Progress::under_way;
+    }
+  }
+}
+
+// The earliest turn that any table wants, those that had none in this visit included.
+TimestampTz conclude_sweeps(Visit &visit, List *sweeps) {
+  TimestampTz next = next_visit(GetCurrentTimestamp(), naptime(), std::nullopt);
+  ListCell *cell;
+  foreach (cell, sweeps) next = Min(next, conclude(visit, *static_cast<Sweep *>(lfirst(cell))));
+  return next;
+}
+
+void clean_up(Visit &visit) {
+  List *sweeps = NIL;
+  Mishap mishap = {};
+  if (!prepare(visit, &sweeps, &mishap)) return report_mishap(mishap);
+  if (visit.entry != Entry::open) return report_entry(visit.entry, visit.started_at);
+  const bool dropped = drop_old_partitions(visit, &mishap);
+  run_sweeps(visit, sweeps);
+  const TimestampTz next = conclude_sweeps(visit, sweeps);
+  if (!dropped) return report_mishap(mishap);
+  if (visit.entry != Entry::open) return report_entry(visit.entry, GetCurrentTimestamp());
+  report(DatabaseState::waiting, next);
+}
+
+}  // namespace
+
+void visit_database(Oid database, const WorkerOrder &order) {
+  sign_on(database);
+  BackgroundWorkerInitializeConnectionByOid(database, order.role,
+                                            server::worker_connection_flags());
+  fix_settings();
+  const TimestampTz now = GetCurrentTimestamp();
+  Visit visit = {
+      now, now + Max(naptime(), kShortestVisit), 0, Entry::open,
+      AllocSetContextCreate(TopMemoryContext, "pg_idem cleanup", ALLOCSET_DEFAULT_SIZES)};
+  MemoryContextSwitchTo(visit.context);
+  clean_up(visit);
+  pgstat_report_stat(true);
+}
+
+}  // namespace idem::cleanup
+
+extern "C" {
+PGDLLEXPORT void idem_cleanup_worker_main(Datum database);
+}
+
+void idem_cleanup_worker_main(Datum database) {
+  pqsignal(SIGHUP, SignalHandlerForConfigReload);
+  pqsignal(SIGTERM, die);
+  BackgroundWorkerUnblockSignals();
+  idem::cleanup::WorkerOrder order;
+  memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof(order));
+  idem::server::outward(idem::cleanup::visit_database, DatumGetObjectId(database), order);
+}

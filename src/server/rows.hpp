@@ -1,0 +1,22 @@
+// Returning a set of rows from an SQL-callable function.
+
+#pragma once
+
+#include "server/prelude.hpp"
+
+namespace idem::server {
+
+struct Rows {
+  Tuplestorestate *store;
+  TupleDesc descriptor;
+
+  void add(Datum *values, bool *nulls) const {
+    tuplestore_putvalues(store, descriptor, values, nulls);
+  }
+};
+
+// Prepares a function declared with OUT columns and SETOF record to return rows; its own return
+// value does not count then. Raises 0A000 where the caller cannot take a set.
+Rows begin_rows(FunctionCallInfo fcinfo);
+
+}  // namespace idem::server
