@@ -4,7 +4,9 @@ SET client_min_messages = warning;
 DROP ROLE IF EXISTS regress_idem_argument;
 RESET client_min_messages;
 CREATE ROLE regress_idem_argument;
-CREATE TABLE plain_values (argument text PRIMARY KEY, value text);
+CREATE TABLE plain_table (at timestamptz);
+CREATE INDEX ON plain_table (at);
+CREATE TABLE plain_values (argument text, value text, function text DEFAULT '');
 INSERT INTO plain_values VALUES
     ('key', 'k'), ('scope', 'arguments'), ('fingerprint', '\x01'), ('lease', '1 min'), ('retain', '1 h'), ('wait', '0'),
     ('owner', 'me'), ('committed', 'false'), ('strict', 'false'), ('result', '1'), ('token', NULL), ('code', '200'),
@@ -12,23 +14,26 @@ INSERT INTO plain_values VALUES
     ('exclude', '{}'), ('parts', '{a}'), ('parent', 'p'), ('step', 's'), ('action', 'finish'), ('force', 'true'),
     ('max_rows', '1'), ('max_attempts', '3'), ('on_abandoned', 'retry'), ('max_result_bytes', '1000'),
     ('on_expiry', 'delete'), ('require_fingerprint', 'false'), ('member', 'regress_idem_argument'),
-    ('role', 'regress_idem_argument'), ('operator', 'false');
+    ('role', 'regress_idem_argument'), ('operator', 'false'), ('rel', 'plain_table'), ('col', 'at'), ('after', '1 d'),
+    ('batch', '10'), ('archive', NULL);
+INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
 CREATE TABLE empty_values (type regtype PRIMARY KEY, value text);
 INSERT INTO empty_values VALUES ('text', ''), ('bytea', ''), ('jsonb', '""'), ('text[]', '{}'), ('integer', '0'),
-    ('bigint', '0');
+    ('bigint', '0'), ('name', ''), ('regclass', '0'), ('regrole', '0');
 CREATE VIEW arguments AS
-    SELECT p.oid, p.proname AS function, a.argument, a.type::oid::regtype AS type, a.place, v.value,
+    SELECT p.oid, p.proname AS function, a.argument, a.type::oid::regtype AS type, a.place,
+        (SELECT value FROM plain_values AS v WHERE v.argument = a.argument AND v.function IN ('', p.proname)
+        ORDER BY v.function DESC LIMIT 1) AS value,
         p.provariadic <> 0 AND a.place = cardinality(p.proargtypes) AS is_variadic
     FROM pg_proc AS p
     JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
     JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND extname = 'pg_idem'
     CROSS JOIN LATERAL ROWS FROM (unnest(p.proargnames), unnest(p.proargtypes)) WITH ORDINALITY AS a(argument, type,
         place)
-    LEFT JOIN plain_values AS v USING (argument)
     -- Functions for the planner and for triggers name no argument.
     WHERE a.argument IS NOT NULL AND a.type IS NOT NULL;
 -- Everything here has a plain value.
-SELECT function, argument FROM arguments WHERE value IS NULL AND argument <> 'token';
+SELECT function, argument FROM arguments WHERE value IS NULL AND argument NOT IN ('token', 'archive');
 
 -- The call with one argument replaced.
 CREATE FUNCTION call_with(f oid, replaced text, replacement text) RETURNS text LANGUAGE sql STABLE AS $$
@@ -42,6 +47,9 @@ BEGIN
     -- Something for every function to work on: a claim of our own, which is abandoned where an operator is to decide.
     IF call !~ 'idem_(begin|execute)\(' THEN
         PERFORM idem_begin('k', 'arguments', lease => CASE WHEN call ~ 'idem_resolve' THEN interval '1 us' END);
+    END IF;
+    IF call ~ 'idem_expire_run' THEN
+        PERFORM idem_expire_attach('plain_table', 'at', '1 d');
     END IF;
     EXECUTE call;
     RAISE EXCEPTION USING ERRCODE = 'ZZ000';
@@ -71,5 +79,6 @@ SELECT count(*) FROM idem_scopes WHERE scope = 'arguments';
 DROP VIEW answers;
 DROP FUNCTION attempt, call_with;
 DROP VIEW arguments;
-DROP TABLE plain_values, empty_values, read_committed;
+SELECT count(*) FROM idem_expiries;
+DROP TABLE plain_table, plain_values, empty_values, read_committed;
 DROP ROLE regress_idem_argument;

@@ -20,7 +20,7 @@ WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_e
 WHERE extname = 'pg_idem') AND deptype = 'e'
     -- From 17 on array types and tables' row types are members of their own.
     AND NOT EXISTS (SELECT FROM pg_type WHERE classid = 'pg_type'::regclass AND oid = objid AND (typcategory = 'A'
-        OR typrelid IN ('idem_records'::regclass, 'idem_scopes'::regclass)))
+        OR EXISTS (SELECT FROM pg_class WHERE pg_class.oid = typrelid AND relkind <> 'c')))
     AND (obj_description(objid, classid::regclass::name) IS NULL
         OR pg_describe_object(classid, objid, objsubid) !~ ' (public\.)?idem_');
 -- Every public function is for somebody: applications or operators; granting is the owner's.
@@ -43,7 +43,8 @@ DECLARE
         'outcome || result FROM %1$I.idem_begin(''k'')', 'status FROM %1$I.idem_get(''k'')',
         'result FROM %1$I.idem_execute(''e'', ''SELECT 1 AS a'')', '%1$I.idem_scope_set(''s'', lease => ''1 h'')',
         'lease_expires_at > now() + ''59 min'' FROM %1$I.idem_begin(''k'', ''s'')', '%1$I.idem_scope_reset(''s'')',
-        '%1$I.idem_purge()',
+        '%1$I.idem_purge()', 'action FROM %1$I.idem_stat_cleanup', 'count(*) FROM %1$I.idem_expire_run()',
+        '%1$I.idem_cleanup_pause()', '%1$I.idem_cleanup_resume()', '%1$I.idem_cleanup_resume()',
         '%1$I.idem_forget(''k'')', '%1$I.idem_forget(''e'')', '%1$I.idem_forget(''k'', ''s'', true)',
         '%1$I.idem_grant(''regress_idem_app'', true)',
         '%1$I.idem_revoke(''regress_idem_app'')', 'count(*) FROM %1$I.idem_records'];

@@ -6,6 +6,8 @@ CREATE ROLE regress_idem_app;
 CREATE ROLE regress_idem_operator;
 CREATE ROLE regress_idem_member IN ROLE regress_idem_app;
 CREATE ROLE "regress idem ""odd"" role";
+CREATE TABLE plain_table (at timestamptz);
+CREATE INDEX ON plain_table (at);
 CREATE VIEW callable AS
     SELECT proname AS function, has_function_privilege('regress_idem_app', p.oid, 'EXECUTE') AS app,
         has_function_privilege('regress_idem_operator', p.oid, 'EXECUTE') AS operator,
@@ -19,10 +21,11 @@ SELECT idem_grant('regress_idem_operator', operator => true);
 SELECT idem_grant('"regress idem ""odd"" role"', NULL);
 SELECT * FROM callable ORDER BY function;
 
--- Applications see no table, operators read two.
+-- Applications see no table, operators read all but the sequence and write none.
 SELECT role, object, string_agg(privilege, ' ' ORDER BY privilege) FILTER (WHERE has) AS privileges
 FROM unnest(ARRAY['regress_idem_app', 'regress_idem_operator']) AS role,
-    unnest(ARRAY['idem_records', 'idem_scopes', 'idem_tokens']) AS object,
+    unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_records', 'idem_scopes',
+        'idem_stat_cleanup', 'idem_tokens']) AS object,
     unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS privilege,
     LATERAL (SELECT has_table_privilege(role, object, privilege) AS has) AS h
 GROUP BY role, object ORDER BY role, object;
@@ -54,6 +57,17 @@ SELECT idem_revoke('regress_idem_operator');
 SELECT FROM idem_records;
 SELECT FROM idem_scopes;
 SELECT nextval('idem_tokens');
+SELECT idem_cleanup_now();
+SELECT idem_cleanup_pause();
+SELECT idem_cleanup_resume();
+SELECT FROM idem_cleanup_status();
+SELECT FROM idem_stat_cleanup;
+SELECT idem_expire_attach('plain_table', 'at', '1 day');
+SELECT idem_expire_detach('plain_table');
+SELECT FROM idem_expire_run();
+SELECT FROM idem_archive;
+SELECT FROM idem_expiries;
+SELECT FROM idem_cleanup_paused;
 \set VERBOSITY default
 SET ROLE regress_idem_member;
 SELECT outcome, result FROM idem_begin('k', 'grant');
@@ -61,8 +75,20 @@ SET ROLE regress_idem_operator;
 SELECT idem_scope_set('grant', lease => '1 h');
 SELECT idem_forget('k', 'grant'), idem_scope_reset('grant'), idem_purge() >= 0 AS purged;
 SELECT count(*) FROM idem_records WHERE scope = 'grant';
+SELECT idem_cleanup_pause();
+SELECT count(*) AS pauses FROM idem_cleanup_paused;
+SELECT relation, state FROM idem_stat_cleanup;
+SELECT idem_cleanup_resume();
+SELECT count(*) FROM idem_expire_run();
+SELECT (SELECT count(*) FROM idem_archive) AS archived, (SELECT count(*) FROM idem_expiries) AS attached;
 \set VERBOSITY sqlstate
 DELETE FROM idem_records;
+DELETE FROM idem_cleanup_paused;
+INSERT INTO idem_expiries VALUES ('idem_scopes', 0, 1, 'x', '1 s', NULL, 'delete', NULL);
+DELETE FROM idem_archive;
+-- The right to call attach is not the right to have rows of any table deleted.
+SELECT idem_expire_attach('plain_table', 'at', '1 day');
+SELECT idem_expire_detach('plain_table');
 SELECT idem_grant('regress_idem_operator');
 \set VERBOSITY default
 RESET ROLE;
@@ -72,7 +98,9 @@ SELECT idem_grant('regress_idem_app');
 SELECT idem_revoke('regress_idem_operator'), idem_revoke('"regress idem ""odd"" role"');
 SELECT idem_revoke('regress_idem_operator');
 SELECT bool_or(operator OR odd) AS revoked_roles, count(*) FILTER (WHERE app) AS app FROM callable;
-SELECT has_table_privilege('regress_idem_operator', 'idem_records', 'SELECT') AS records;
+SELECT bool_or(has_table_privilege('regress_idem_operator', object, 'SELECT')) AS tables
+FROM unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_records', 'idem_scopes',
+        'idem_stat_cleanup']) AS object;
 SELECT idem_grant(NULL);
 \echo :SQLSTATE
 SELECT idem_revoke(NULL);
@@ -84,6 +112,7 @@ SELECT idem_grant('regress_idem_nobody');
 SELECT idem_revoke('regress_idem_app');
 SELECT bool_or(app) AS app FROM callable;
 DROP VIEW callable;
+DROP TABLE plain_table;
 -- A privilege given by hand is enough for what it names.
 GRANT EXECUTE ON FUNCTION idem_begin(text, text, bytea, interval, interval, interval, text, boolean,
     boolean) TO regress_idem_app;

@@ -122,7 +122,12 @@ SELECT idem_scope_set('scopes', on_abandoned => '');
 SELECT idem_scope_set('scopes', max_result_bytes => -1);
 \echo :SQLSTATE
 SELECT idem_scope_set('scopes', on_expiry => 'archive');
+SELECT on_expiry FROM policy('scopes');
+SELECT idem_scope_set('scopes', lease => '1 h');
+SELECT on_expiry FROM policy('scopes');
+SELECT idem_scope_set('scopes', on_expiry => 'Archive');
 \echo :SQLSTATE
+SELECT idem_scope_reset('scopes');
 SELECT idem_scope_set('scopes', on_expiry => 'forget');
 \echo :SQLSTATE
 SELECT idem_scope_set('scopes', retain => '0');

@@ -14,7 +14,7 @@ SELECT idem_grant('regress_idem_app'), idem_grant('regress_idem_other');
 -- Nothing is open to PUBLIC.
 CREATE VIEW acls AS
     SELECT d.objid, pg_describe_object(d.classid, d.objid, 0) AS object, coalesce(p.proacl, c.relacl, t.typacl) AS acl,
-        d.classid = 'pg_proc'::regclass OR c.relkind IN ('r', 'S', 'v', 'm')
+        d.classid = 'pg_proc'::regclass OR c.relkind IN ('r', 'p', 'S', 'v', 'm')
             OR d.classid = 'pg_type'::regclass AS has_acl
     FROM pg_depend AS d JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
         AND extname = 'pg_idem'
@@ -206,14 +206,26 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 END $$;
+CREATE TABLE public.expiring (at timestamptz);
+CREATE INDEX ON public.expiring (at);
+INSERT INTO public.expiring SELECT timestamptz 'epoch' FROM pg_catalog.generate_series(1, 9);
 CREATE FUNCTION public.operate_hostile(k pg_catalog.text) RETURNS SETOF pg_catalog.text LANGUAGE plpgsql AS $$
 DECLARE
     calls pg_catalog.text[] := ARRAY[
-        '''done'' FROM public.idem_scope_set(''hostile 4'', ''1 h'', ''1 us'', 3, ''hold'', 1000, ''delete'', false)', 'outcome FROM public.idem_begin(%1$L, ''hostile 4'')',
+        '''done'' FROM public.idem_scope_set(''hostile 4'', ''1 h'', ''1 us'', 3, ''hold'', 1000, ''archive'', false)',
+        'outcome FROM public.idem_begin(%1$L, ''hostile 4'')',
         'outcome FROM public.idem_begin(%1$L, ''hostile 4'')',
         'public.idem_resolve(%1$L, ''finish'', ''hostile 4'', ''1'')',
         'pg_catalog.format(''%%s'', public.idem_forget(%1$L, ''hostile 4''))',
+        'outcome FROM public.idem_begin(%1$L, ''hostile 4'', lease => ''1 us'', retain => ''1 us'')',
         'pg_catalog.format(''%%s'', public.idem_purge())',
+        'pg_catalog.format(''%%s'', pg_catalog.count(*)) FROM public.idem_archive WHERE key OPERATOR(pg_catalog.=) %1$L',
+        '''attached'' FROM public.idem_expire_attach(''public.expiring'', ''at'', ''1 d'')',
+        'pg_catalog.format(''%%s %%s %%s'', expired, rows, more) FROM public.idem_expire_run(max_rows => 1)',
+        'pg_catalog.format(''%%s'', public.idem_expire_detach(''public.expiring''))',
+        '''paused'' FROM public.idem_cleanup_pause()',
+        'pg_catalog.string_agg(state, '','') FROM public.idem_cleanup_status()',
+        'pg_catalog.format(''%%s'', public.idem_cleanup_resume())',
         'pg_catalog.format(''%%s'', public.idem_scope_reset(''hostile 4''))',
         '''done'' FROM public.idem_grant(''regress_idem_member'')',
         '''done'' FROM public.idem_revoke(''regress_idem_member'')'];

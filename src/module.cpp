@@ -2,6 +2,7 @@
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
 #include "records/positions.hpp"
+#include "records/table.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/settings.hpp"
@@ -26,6 +27,7 @@ void start() {
   idem::records::reserve_shared_positions();
   idem::cleanup::reserve_shared_state();
   idem::cleanup::register_launcher();
+  idem::records::on_look_up = idem::cleanup::announce_extension;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 namespace {
 
 using idem::cleanup::Premises;
+using idem::cleanup::Request;
 
 idem::server::Statement pause_statement = {
     "INSERT INTO @idem_cleanup_paused (paused_at, paused_by)"
@@ -62,7 +63,7 @@ IDEM_FUNCTION(idem_purge) {
 IDEM_FUNCTION(idem_cleanup_now) {
   idem::server::require_writable("idem_cleanup_now()");
   require_worker(idem::cleanup::premises_of(fcinfo));
-  idem::cleanup::request_visit_at_commit();
+  idem::cleanup::request_visit_at_commit(Request::now);
   PG_RETURN_VOID();
 }
 
@@ -79,6 +80,6 @@ IDEM_FUNCTION(idem_cleanup_resume) {
   const Premises premises = idem::cleanup::premises_of(fcinfo);
   const bool paused = idem::server::execute(resume_statement, premises.home, nullptr, nullptr) > 0;
   const bool held = idem::cleanup::release_held(premises);
-  if (idem::cleanup::available()) idem::cleanup::request_visit_at_commit();
+  idem::cleanup::request_visit_at_commit(Request::soon);
   return BoolGetDatum(paused || held);
 }

@@ -185,18 +185,19 @@ IDEM_FUNCTION(idem_expire_attach) {
   const Premises premises = idem::cleanup::premises_of(fcinfo);
   Rule rule = {};
   rule.table = required_table(fcinfo, 0);
-  // Nothing about the table may change between the checks and the commit.
+  // Only the owner may lock it, and nothing about it may change between the checks and the commit.
+  require_owner(rule.table);
   LockRelationOid(rule.table, ShareUpdateExclusiveLock);
   (void)required_table(fcinfo, 0);
-  require_table_of_user(premises, rule.table);
   require_owner(rule.table);
+  require_table_of_user(premises, rule.table);
   rule.column = required_column(fcinfo, 1, rule.table);
   rule.after = required_after(fcinfo, 2);
   rule.batch = optional_batch(fcinfo, 3);
   rule.archive = archive_of(fcinfo, 4, 5, rule.table);
   require_leaves(rule);
   idem::cleanup::attach(premises, rule, get_attname(rule.table, rule.column, false));
-  if (idem::cleanup::available()) idem::cleanup::request_visit_at_commit();
+  idem::cleanup::request_visit_at_commit(idem::cleanup::Request::soon);
   PG_RETURN_VOID();
 }
 

@@ -21,6 +21,11 @@ struct Database {
   char name[NAMEDATALEN];
 };
 
+struct Candidate {
+  const Database *database;
+  DatabaseEntry entry;
+};
+
 // A worker that was asked for, until the postmaster says that it is gone.
 struct Hire {
   Oid database;
@@ -148,7 +153,7 @@ void review_visit(const Database &database, const DatabaseEntry &seen) {
   if (after.failures == 1) log_failure(database, after);
 }
 
-BackgroundWorker describe_worker(const Database &database) {
+BackgroundWorker describe_worker(const Database &database, bool requested) {
   BackgroundWorker worker = {};
   worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
   worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
@@ -159,7 +164,7 @@ BackgroundWorker describe_worker(const Database &database) {
   strlcpy(worker.bgw_type, "pg_idem cleanup", sizeof(worker.bgw_type));
   worker.bgw_main_arg = ObjectIdGetDatum(database.oid);
   worker.bgw_notify_pid = MyProcPid;
-  const WorkerOrder order = {database.role};
+  const WorkerOrder order = {database.role, requested};
   static_assert(sizeof(order) <= BGW_EXTRALEN);
   memcpy(worker.bgw_extra, &order, sizeof(order));
   return worker;
@@ -175,11 +180,13 @@ void log_refusal(const Launcher &launcher) {
 }
 
 // False when the postmaster has no slot.
-bool hire(Launcher &launcher, const Database &database, TimestampTz stop_at) {
-  BackgroundWorker worker = describe_worker(database);
+bool hire(Launcher &launcher, const Candidate &candidate, TimestampTz stop_at) {
+  const Database &database = *candidate.database;
+  BackgroundWorker worker = describe_worker(database, candidate.entry.request == Request::now);
   (void)with_database(database.oid, [stop_at](DatabaseEntry &entry) {
     entry.state = DatabaseState::starting;
-    entry.reported = entry.requested = false;
+    entry.reported = false;
+    entry.request = Request::none;
     entry.started_at = GetCurrentTimestamp();
     entry.stop_at = stop_at;
   });
@@ -207,11 +214,6 @@ void note_acceptance(Launcher &launcher) {
     ereport(LOG, (errmsg("cleanup workers of pg_idem find free slots again")));
   launcher.refusals = 0;
 }
-
-struct Candidate {
-  const Database *database;
-  DatabaseEntry entry;
-};
 
 int by_next_visit(const ListCell *left, const ListCell *right) {
   const auto *one = static_cast<const Candidate *>(lfirst(left));
@@ -244,13 +246,13 @@ List *candidates(Launcher &launcher, const List *databases, int *busy) {
 
 // When the database wants its visit: at once on request, else when due and the window is open.
 TimestampTz wanted_at(const DatabaseEntry &entry, TimestampTz now) {
-  if (entry.requested) return now;
-  const TimestampTz next = Max(entry.next_visit, now);
+  if (entry.request == Request::now) return now;
+  const TimestampTz next = entry.request == Request::soon ? now : Max(entry.next_visit, now);
   return Max(next, now + window_opens_in());
 }
 
 TimestampTz stop_at(const DatabaseEntry &entry, TimestampTz now) {
-  return entry.requested ? DT_NOEND : now + window_open_for();
+  return entry.request == Request::now ? DT_NOEND : now + window_open_for();
 }
 
 // Tells the running workers of a window that was changed.
@@ -285,7 +287,7 @@ TimestampTz start_workers(Launcher &launcher, const List *databases) {
       wake = Min(wake, launcher.hire_again_at);
       break;
     }
-    if (!hire(launcher, *candidate->database, stop_at(candidate->entry, now))) {
+    if (!hire(launcher, *candidate, stop_at(candidate->entry, now))) {
       note_refusal(launcher, candidate->entry);
       break;
     }

@@ -77,14 +77,16 @@ bool listed(const List *oids, Oid oid) {
   return list_member_oid(oids, oid);
 }
 
-bool visit_wanted = false;
+Request wanted = Request::none;
 
 void at_end(XactEvent event, void *) {
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
-  const bool wanted = visit_wanted && event == XACT_EVENT_COMMIT;
-  visit_wanted = false;
-  if (!wanted) return;
-  (void)with_database(MyDatabaseId, [](DatabaseEntry &entry) { entry.requested = true; });
+  const Request request = event == XACT_EVENT_COMMIT ? wanted : Request::none;
+  wanted = Request::none;
+  if (request == Request::none) return;
+  (void)with_database(MyDatabaseId, [request](DatabaseEntry &entry) {
+    entry.request = Max(entry.request, request);
+  });
   wake_launcher();
 }
 
@@ -176,11 +178,12 @@ void wake_launcher() {
   if (process != nullptr) SetLatch(&process->procLatch);
 }
 
-void request_visit_at_commit() {
+void request_visit_at_commit(Request request) {
   static bool registered = false;
+  if (!available()) return;
   if (!registered) RegisterXactCallback(at_end, nullptr);
   registered = true;
-  visit_wanted = true;
+  wanted = Max(wanted, request);
 }
 
 void announce_extension() {
@@ -188,7 +191,7 @@ void announce_extension() {
   DatabaseEntry entry;
   if (!read_database(MyDatabaseId, &entry)) return;
   const bool known = entry.state != DatabaseState::unknown && entry.state != DatabaseState::absent;
-  if (!known && !RecoveryInProgress()) request_visit_at_commit();
+  if (!known && !RecoveryInProgress()) request_visit_at_commit(Request::soon);
 }
 
 }  // namespace idem::cleanup

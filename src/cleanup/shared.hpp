@@ -16,6 +16,10 @@ namespace idem::cleanup {
 
 enum class DatabaseState : int { unknown, waiting, starting, running, absent, paused, failed };
 
+// What sessions want of the launcher: a visit when cleanup may run, or at once, whatever the window
+// and former failures say.
+enum class Request : int { none, soon, now };
+
 inline constexpr int kErrorBytes = 256;
 
 struct Problem {
@@ -28,10 +32,10 @@ struct Problem {
 struct DatabaseEntry {
   Oid database;
   DatabaseState state;
-  int worker;      // process id, 0 when none runs
-  bool requested;  // visit it whatever the schedule and the window say
-  bool reported;   // the worker of the last visit said how it went
-  int failures;    // visits in a row that failed
+  int worker;  // process id, 0 when none runs
+  Request request;
+  bool reported;  // the worker of the last visit said how it went
+  int failures;   // visits in a row that failed
   TimestampTz next_visit;
   TimestampTz stop_at;  // when the running worker has to leave, because the window closes
   TimestampTz started_at;
@@ -93,11 +97,12 @@ void set_launcher(int pid);
 int launcher();
 void wake_launcher();
 
-// Requests a visit of the session's own database, once its transaction commits.
-void request_visit_at_commit();
+// Requests a visit of the session's own database, once its transaction commits. Does nothing without
+// preload.
+void request_visit_at_commit(Request request);
 
-// Requests a visit of the session's own database unless it is known to have the extension. Cheap,
-// and does nothing without preload.
+// Requests a visit, soon, of the session's own database unless it is known to have the extension.
+// Cheap, and does nothing without preload.
 void announce_extension();
 
 }  // namespace idem::cleanup

@@ -2,6 +2,7 @@
 
 #include "cleanup/archive.hpp"
 #include "cleanup/settings.hpp"
+#include "server/compat.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::cleanup {
@@ -324,6 +325,7 @@ bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
   }
   PG_END_TRY();
   MemoryContextSwitchTo(context);
+  if (done) server::deliver_notifications();
   return done;
 }
 

@@ -15,6 +15,7 @@ namespace idem::cleanup {
 struct Visit {
   TimestampTz started_at;
   TimestampTz ends_at;
+  bool requested;  // tables that failed before have their turn as well
   std::int64_t rows;
   Entry entry;  // of the last transaction; anything but open ends the visit
   MemoryContext context;

@@ -112,16 +112,18 @@ Sweep *sweep_for(const Rule &rule, TimestampTz now) {
 }
 
 // Whether the table may have a turn in this visit. Also writes down that it begins.
-bool has_turn(const Rule &rule, TimestampTz now) {
+bool has_turn(const Rule &rule, const Visit &visit) {
   if (rule.held) return false;
   bool due = true;
   bool *result = &due;
-  return with_table(MyDatabaseId, rule.table,
-                    [=](TableEntry &entry) {
-                      *result = entry.failures == 0 || entry.next_turn <= now;
-                      if (*result) entry.started_at = now;
-                    }) &&
-         due;
+  const TimestampTz now = visit.started_at;
+  const bool requested = visit.requested;
+  // Without room for an entry it goes as well, if unseen.
+  (void)with_table(MyDatabaseId, rule.table, [=](TableEntry &entry) {
+    *result = requested || entry.failures == 0 || entry.next_turn <= now;
+    if (*result) entry.started_at = now;
+  });
+  return due;
 }
 
 // Builds the sweeps of this visit, in the visit's memory context.
@@ -133,8 +135,7 @@ List *plan_sweeps(const Premises &premises, Visit &visit) {
   foreach (cell, rules_of(premises)) {
     const Rule *rule = static_cast<const Rule *>(lfirst(cell));
     tables = lappend_oid(tables, rule->table);
-    if (has_turn(*rule, visit.started_at))
-      sweeps = lappend(sweeps, sweep_for(*rule, visit.started_at));
+    if (has_turn(*rule, visit)) sweeps = lappend(sweeps, sweep_for(*rule, visit.started_at));
   }
   keep_tables(MyDatabaseId, tables);
   MemoryContextSwitchTo(caller);
@@ -216,7 +217,11 @@ void visit_database(Oid database, const WorkerOrder &order) {
   fix_settings();
   const TimestampTz now = GetCurrentTimestamp();
   Visit visit = {
-      now, now + Max(naptime(), kShortestVisit), 0, Entry::open,
+      now,
+      now + Max(naptime(), kShortestVisit),
+      order.requested,
+      0,
+      Entry::open,
       AllocSetContextCreate(TopMemoryContext, "pg_idem cleanup", ALLOCSET_DEFAULT_SIZES)};
   MemoryContextSwitchTo(visit.context);
   clean_up(visit);

@@ -8,7 +8,8 @@ namespace idem::cleanup {
 
 // What the launcher hands to a worker besides the database's OID.
 struct WorkerOrder {
-  Oid role;  // as whom to connect; InvalidOid is the bootstrap superuser
+  Oid role;        // as whom to connect; InvalidOid is the bootstrap superuser
+  bool requested;  // by somebody who wants tables tried that are left alone after failures
 };
 
 inline constexpr char kWorkerMain[] = "idem_cleanup_worker_main";

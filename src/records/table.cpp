@@ -153,10 +153,13 @@ RecordsTable look_up(Oid schema, LOCKMODE mode) {
   table.record_type = type_named("idem_record", schema);
   describe_records(table);
   cached = table;
+  if (on_look_up != nullptr) on_look_up();
   return table;
 }
 
 }  // namespace
+
+void (*on_look_up)() = nullptr;
 
 RecordsTable records_table(FunctionCallInfo fcinfo, LOCKMODE mode) {
   const Oid function = fcinfo->flinfo->fn_oid;

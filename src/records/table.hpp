@@ -55,6 +55,9 @@ struct RecordsTable {
 // use.
 RecordsTable records_table(FunctionCallInfo fcinfo, LOCKMODE mode);
 
+// Called when a session looks the table up for the first time, or again after it changed.
+extern void (*on_look_up)();
+
 // Locks the table in a stronger mode, and describes it anew if it changed while that had to wait.
 void lock_records(RecordsTable &table, LOCKMODE mode);
 

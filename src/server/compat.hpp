@@ -96,6 +96,13 @@ inline void release_unsaved_plan(CachedPlan *plan) {
 #endif
 }
 
+// Up to 14 whoever commits outside a client's session tells the listeners itself.
+inline void deliver_notifications() {
+#if PG_VERSION_NUM < 150000
+  ProcessCompletedNotifies();
+#endif
+}
+
 // 17 lets a worker act for a role that may not log in.
 inline constexpr bool kWorkersNeedLogin = PG_VERSION_NUM < 170000;
 inline uint32 worker_connection_flags() {
