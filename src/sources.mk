@@ -8,10 +8,12 @@ PURE_SOURCES = src/cleanup/schedule.cpp \
 SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
 	src/server/guard.cpp \
+	src/server/owner.cpp \
 	src/server/rows.cpp \
 	src/server/settings.cpp \
 	src/server/statement.cpp \
 	src/cleanup/archive.cpp \
+	src/cleanup/batch.cpp \
 	src/cleanup/entry_cleanup.cpp \
 	src/cleanup/entry_expire.cpp \
 	src/cleanup/entry_status.cpp \

@@ -106,7 +106,7 @@ void execute_as_owner(const Premises &premises, const char *sql) {
 }
 
 bool is_partition_of(Oid relation, Oid parent) {
-  return get_rel_relispartition(relation) && server::partition_parent(relation) == parent;
+  return list_member_oid(server::parents_of(relation), parent);
 }
 
 // Attached, not created as a partition, because that would lock out everybody who uses the archive.

@@ -1,5 +1,6 @@
 // idem_expire_attach, idem_expire_detach and idem_expire_run: expiry for any table.
 
+#include "cleanup/batch.hpp"
 #include "cleanup/leaf.hpp"
 #include "cleanup/rules.hpp"
 #include "cleanup/shared.hpp"
@@ -34,11 +35,17 @@ void require_owner(Oid table) {
     aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
 }
 
+bool is_ours(const Premises &premises, Oid table) {
+  const Oid extension = getExtensionOfObject(RelationRelationId, premises.records);
+  return getExtensionOfObject(RelationRelationId, table) == extension ||
+         list_member_oid(idem::server::parents_of(table), premises.archive);
+}
+
 bool is_table_of_user(const Premises &premises, Oid table) {
   const char kind = get_rel_relkind(table);
   return (kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE) &&
          get_rel_persistence(table) != RELPERSISTENCE_TEMP && table >= FirstNormalObjectId &&
-         table != premises.records && table != premises.archive && table != premises.expiries;
+         !is_ours(premises, table);
 }
 
 void require_table_of_user(const Premises &premises, Oid table) {
@@ -70,6 +77,10 @@ Interval required_after(FunctionCallInfo fcinfo, int number) {
     ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
                     errmsg("after must not be null"), errhint("Pass for example '30 days'.")));
   const Interval after = *PG_GETARG_INTERVAL_P(number);
+  if (idem::server::interval_range(&after) != idem::server::IntervalRange::finite)
+    ereport(ERROR,
+            (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("after must be finite"),
+             errhint("Pass for example '30 days'; without an attachment rows stay for ever.")));
   const TimestampTz now = GetCurrentTimestamp();
   const TimestampTz until =
       idem::server::deadline(now, &after, "after", idem::server::Infinite::refused, true);

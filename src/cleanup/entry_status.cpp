@@ -94,12 +94,15 @@ const Problem &problem_of(const DatabaseEntry *database, const TableEntry &table
   return database != nullptr && database->failures > 0 ? database->problem : table.problem;
 }
 
-TimestampTz next_run_of(const Rule &rule, const DatabaseEntry *database, const TableEntry &table) {
-  if (database == nullptr || rule.held || RecoveryInProgress()) return 0;
+// `state` is that of the database, if it has one that all tables share.
+TimestampTz next_run_of(const Rule &rule, const char *state, const DatabaseEntry *database,
+                        const TableEntry &table) {
+  const bool stopped =
+      state != nullptr && strcmp(state, "running") != 0 && strcmp(state, "failing") != 0;
+  if (database == nullptr || rule.held || stopped) return 0;
   const TimestampTz next =
       table.failures > 0 ? Max(table.next_turn, database->next_visit) : database->next_visit;
-  const TimestampTz open = GetCurrentTimestamp() + idem::cleanup::window_opens_in();
-  return Max(next, open);
+  return Max(next, idem::cleanup::window_opens_at());
 }
 
 void fill(Row &row, const Rule &rule, const char *state, const DatabaseEntry *database,
@@ -121,7 +124,7 @@ void fill(Row &row, const Rule &rule, const char *state, const DatabaseEntry *da
                     : Datum{0},
           !live.some);
   row.add(Int64GetDatum(live.backlog), !live.known);
-  row.add_time(next_run_of(rule, database, table));
+  row.add_time(next_run_of(rule, state, database, table));
 }
 
 }  // namespace

@@ -35,16 +35,13 @@ bool serves(Relation index, AttrNumber column, Oid type) {
          holds_all_values(index, column);
 }
 
-// From the smallest value to the largest.
-ScanDirection ascending(Relation index) {
-  return (index->rd_indoption[0] & INDOPTION_DESC) != 0 ? BackwardScanDirection
-                                                        : ForwardScanDirection;
+bool descends(Relation index) {
+  return (index->rd_indoption[0] & INDOPTION_DESC) != 0;
 }
 
 struct Scan {
   Relation index;
   IndexScanDesc descriptor;
-  ScanDirection direction;
   TupleTableSlot *slot;
 };
 
@@ -58,7 +55,6 @@ Scan begin(Relation heap, Oid index, ScanKeyData *keys, int count) {
   Scan scan;
   scan.index = index_open(index, AccessShareLock);
   scan.descriptor = server::begin_index_scan(heap, scan.index, GetActiveSnapshot(), count);
-  scan.direction = ascending(scan.index);
   scan.slot = table_slot_create(heap, nullptr);
   // Before the start, when the index makes room for the entries.
   scan.descriptor->xs_want_itup = true;
@@ -79,12 +75,10 @@ int64 value_at(const Scan &scan, Oid type) {
   return number_of(type, value);
 }
 
-// Entries of one value stand in the order of their addresses, in the direction of the index.
-bool passed(const Scan &scan, const Cursor &cursor, int64 value, ItemPointer tid) {
-  if (!cursor.started || value != cursor.value) return false;
+// Entries of one value stand in the order of their addresses, as long as the index is read forwards.
+bool passed(const Cursor &cursor, int64 value, ItemPointer tid) {
   ItemPointerData last = cursor.tid;
-  const int order = ItemPointerCompare(tid, &last);
-  return ScanDirectionIsForward(scan.direction) ? order <= 0 : order >= 0;
+  return cursor.started && value == cursor.value && ItemPointerCompare(tid, &last) <= 0;
 }
 
 }  // namespace
@@ -114,16 +108,19 @@ void collect(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor,
   Relation opened = index_open(index, AccessShareLock);
   add_key(&keys[0], opened, BTLessEqualStrategyNumber, type, limit);
   if (cursor->started)
-    add_key(&keys[1], opened, BTGreaterEqualStrategyNumber, type, datum_of(type, cursor->value));
+    add_key(&keys[1], opened,
+            descends(opened) ? BTLessEqualStrategyNumber : BTGreaterEqualStrategyNumber, type,
+            datum_of(type, cursor->value));
   index_close(opened, NoLock);
 
   const Scan scan = begin(heap, index, keys, cursor->started ? 2 : 1);
   const Cursor from = *cursor;
   addresses->complete = true;
-  for (ItemPointer tid; (tid = index_getnext_tid(scan.descriptor, scan.direction)) != nullptr;) {
+  for (ItemPointer tid;
+       (tid = index_getnext_tid(scan.descriptor, ForwardScanDirection)) != nullptr;) {
     CHECK_FOR_INTERRUPTS();
     const int64 value = value_at(scan, type);
-    if (passed(scan, from, value, tid)) continue;
+    if (passed(from, value, tid)) continue;
     if (addresses->count == addresses->room) {
       addresses->complete = false;
       break;
@@ -142,8 +139,10 @@ bool smallest(Relation heap, Oid index, Oid type, Datum limit, bool expired, Dat
   index_close(opened, NoLock);
 
   const Scan scan = begin(heap, index, &key, 1);
+  const ScanDirection ascending =
+      descends(scan.index) ? BackwardScanDirection : ForwardScanDirection;
   bool found = false;
-  while (!found && index_getnext_tid(scan.descriptor, scan.direction) != nullptr) {
+  while (!found && index_getnext_tid(scan.descriptor, ascending) != nullptr) {
     CHECK_FOR_INTERRUPTS();
     found = index_fetch_heap(scan.descriptor, scan.slot);
     if (found) *value = datum_of(type, value_at(scan, type));

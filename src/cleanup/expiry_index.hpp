@@ -28,8 +28,8 @@ struct Addresses {
   bool complete;  // no expired row was left unread
 };
 
-// Appends the addresses of visible rows whose column is at most `limit`, from behind `cursor`, which
-// moves along, until `addresses` has no room. Reads with the active snapshot. The entries of rows
+// Appends the addresses of visible rows whose column is at most `limit`, in the order of the index,
+// from behind `cursor`, which moves along, until `addresses` has no room. Reads with the active snapshot. The entries of rows
 // that were deleted, but that an old snapshot keeps in the index, are passed over without a look at
 // the table if they are not behind the cursor.
 void collect(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor, Addresses *addresses);

@@ -133,7 +133,8 @@ void review_visit(const Database &database, const DatabaseEntry &seen) {
   const bool ended = seen.state == DatabaseState::starting || seen.state == DatabaseState::running;
   const bool failed = ended || (seen.state == DatabaseState::failed && seen.reported);
   if (!failed) {
-    if (seen.failures == 0) return;
+    // What was drawn from a failure before says nothing of health.
+    if (seen.failures == 0 || !seen.reported) return;
     (void)with_database(database.oid, [](DatabaseEntry &entry) { entry.failures = 0; });
     ereport(LOG, (errmsg("cleanup of database \"%s\" works again after %d failures", database.name,
                          seen.failures)));
@@ -303,6 +304,7 @@ TimestampTz look_around(Launcher &launcher) {
   if (!settings.enabled) return DT_NOEND;
   List *databases = list_databases(launcher);
   forget_dropped_databases(databases);
+  set_window_opens_at(GetCurrentTimestamp() + window_opens_in());
   move_stops(databases, GetCurrentTimestamp());
   return start_workers(launcher, databases);
 }

@@ -1,8 +1,7 @@
 #include "cleanup/leaf.hpp"
 
-#include "cleanup/archive.hpp"
 #include "server/compat.hpp"
-#include "server/guard.hpp"
+#include "server/owner.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::cleanup {
@@ -66,7 +65,6 @@ Defect describe(const Rule &rule, Relation relation, Leaf *leaf) {
   if (attribute->attisdropped) return Defect::no_column;
   leaf->rule = &rule;
   leaf->relation = RelationGetRelid(relation);
-  leaf->owner = relation->rd_rel->relowner;
   leaf->name = qualified_name(relation);
   leaf->column = pstrdup(NameStr(attribute->attname));
   leaf->type = expiry_type(attribute->atttypid);
@@ -88,166 +86,78 @@ bool lock(Oid relation, LeafUse use) {
   return true;
 }
 
-// What is moved: generated columns are left to the archive.
-const char *columns_of(Oid relation) {
-  Relation opened = table_open(relation, NoLock);
-  const TupleDesc descriptor = RelationGetDescr(opened);
-  StringInfoData list;
-  initStringInfo(&list);
-  for (int i = 0; i < descriptor->natts; i++) {
-    const FormData_pg_attribute *attribute = TupleDescAttr(descriptor, i);
-    if (attribute->attisdropped || attribute->attgenerated != '\0') continue;
-    appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "",
-                     quote_identifier(NameStr(attribute->attname)));
-  }
-  table_close(opened, NoLock);
-  return list.data;
+// A child that has been detached is a table of its own. Call it with the child locked.
+bool descends_from(Oid relation, Oid ancestor) {
+  if (relation == ancestor) return true;
+  bool found = false;
+  ListCell *cell;
+  foreach (cell, server::parents_of(relation))
+    found = found || descends_from(lfirst_oid(cell), ancestor);
+  return found;
 }
 
-const char *qualified_name_of(Oid relation) {
-  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)),
-                                    get_rel_name(relation));
-}
-
-// $1 is the time or date up to which rows are expired.
-const char *condition_of(const Leaf &leaf) {
-  if (!leaf.rule->records)
-    return psprintf("%s OPERATOR(pg_catalog.<=) $1", quote_identifier(leaf.column));
-  return "expires_at OPERATOR(pg_catalog.<=) $1 AND (status OPERATOR(pg_catalog.<>) 'in_progress'"
-         " OR lease_expires_at OPERATOR(pg_catalog.<=) $1)";
-}
-
-const char *locked_rows(const Leaf &leaf) {
-  return psprintf(
-      "SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($2) AND (%s)"
-      " FOR UPDATE SKIP LOCKED",
-      leaf.name, condition_of(leaf));
-}
-
-// Addresses are compared as an array, so that the rows are fetched and never searched for.
-const char *deletion(const Leaf &leaf) {
-  return psprintf("DELETE FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(%s))",
-                  leaf.name, locked_rows(leaf));
-}
-
-// `target` and `source` complete INSERT INTO ... SELECT ... for the rows in `gone`.
-const char *move(const Leaf &leaf, const char *target, const char *source) {
-  return psprintf(
-      "WITH gone AS (%s RETURNING *), kept AS (INSERT INTO %s SELECT %s)"
-      " SELECT FROM gone",
-      deletion(leaf), target, source);
-}
-
-const char *move_to_archive(const Leaf &leaf) {
-  const char *columns = columns_of(leaf.relation);
-  return move(leaf, psprintf("%s (%s)", qualified_name_of(leaf.rule->archive), columns),
-              psprintf("%s FROM gone", columns));
-}
-
-const char *move_records(const Premises &premises, const Leaf &leaf) {
-  const char *schema = quote_identifier(get_namespace_name(premises.home.schema));
-  const char *columns =
-      "scope, key, token, attempt, created_at, lease_expires_at, expires_at, owner, fingerprint,"
-      " checkpoint, checkpoint_data, status, completed_at, code, result, body";
-  return move(leaf, psprintf("%s.idem_archive (archived_at, %s)", schema, columns),
-              psprintf("pg_catalog.statement_timestamp(), %s FROM gone WHERE EXISTS (SELECT FROM"
-                       " %s.idem_scopes AS s WHERE s.scope OPERATOR(pg_catalog.=) gone.scope"
-                       " AND s.on_expiry OPERATOR(pg_catalog.=) 'archive')",
-                       columns, schema));
-}
-
-Datum array_of(const ItemPointerData *tids, int count) {
-  auto *datums = static_cast<Datum *>(palloc(sizeof(Datum) * static_cast<Size>(count)));
-  for (int i = 0; i < count; i++) datums[i] = PointerGetDatum(&tids[i]);
-  return PointerGetDatum(
-      construct_array(datums, count, TIDOID, sizeof(ItemPointerData), false, TYPALIGN_SHORT));
-}
-
-std::int64_t execute(const char *sql, Oid type, Datum limit, Datum tids) {
-  Oid types[] = {type, TIDARRAYOID};
-  Datum values[] = {limit, tids};
-  SPI_connect();
-  const int code = SPI_execute_with_args(sql, 2, types, values, nullptr, false, 0);
-  if (code < 0) elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(code));
-  const auto rows = static_cast<std::int64_t>(SPI_processed);
-  SPI_finish();
-  return rows;
-}
-
-// Runs call(argument) as the owner, in a security-restricted operation with a safe search_path. An
-// ERROR needs no undoing here: ending the transaction does it.
-void run_as(Oid owner, void (*call)(void *), void *argument) {
-  Oid caller;
-  int context;
-  GetUserIdAndSecContext(&caller, &context);
-  SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE |
-                                    SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS);
-  const int level = NewGUCNestLevel();
-  (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-                          GUC_ACTION_SAVE, true, 0, false);
-  call(argument);
-  AtEOXact_GUC(false, level);
-  SetUserIdAndSecContext(caller, context);
-}
-
-template <typename Call>
-void as_owner(Oid owner, Call call) {
-  run_as(
-      owner, [](void *argument) { (*static_cast<Call *>(argument))(); }, &call);
+// As the owner, because the expressions of indexes are evaluated here.
+Opening examine(const Rule &rule, Oid relation, bool must_serve, Leaf *leaf, Defect *defect) {
+  leaf->owner = server::owner_of(relation);
+  if (!OidIsValid(leaf->owner) || !descends_from(relation, rule.table)) return Opening::gone;
+  server::as_owner(leaf->owner, [&rule, relation, must_serve, leaf, defect] {
+    Relation opened = table_open(relation, NoLock);
+    *defect = describe(rule, opened, leaf);
+    if (must_serve && *defect != Defect::none) refuse(*defect, opened, *leaf);
+    table_close(opened, NoLock);
+  });
+  return Opening::open;
 }
 
 bool find_smallest(const Leaf &leaf, TimestampTz now, bool expired, TimestampTz *at) {
-  Relation heap = table_open(leaf.relation, NoLock);
-  Datum value;
-  const bool found = smallest(heap, leaf.index, leaf.type,
-                              expired_up_to(*leaf.rule, leaf.type, now), expired, &value);
-  table_close(heap, NoLock);
-  if (found) *at = expiry_of(*leaf.rule, leaf.type, value);
+  bool found = false;
+  bool *result = &found;
+  server::as_owner(leaf.owner, [&leaf, now, expired, at, result] {
+    Relation heap = table_open(leaf.relation, NoLock);
+    Datum value;
+    *result = smallest(heap, leaf.index, leaf.type, expired_up_to(*leaf.rule, leaf.type, now),
+                       expired, &value);
+    table_close(heap, NoLock);
+    if (*result) *at = expiry_of(*leaf.rule, leaf.type, value);
+  });
   return found;
+}
+
+double planned_rows(const char *sql) {
+  SPI_connect();
+  SPIPlanPtr plan = SPI_prepare(sql, 0, nullptr);
+  if (plan == nullptr) elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+  CachedPlan *cached = SPI_plan_get_cached_plan(plan);
+  if (cached == nullptr) elog(ERROR, "there is no plan for \"%s\"", sql);
+  const double rows = linitial_node(PlannedStmt, cached->stmt_list)->planTree->plan_rows;
+  server::release_unsaved_plan(cached);
+  SPI_finish();
+  return rows;
 }
 
 }  // namespace
 
 Opening open_leaf(const Rule &rule, Oid relation, LeafUse use, Leaf *leaf) {
   if (!lock(relation, use)) return Opening::busy;
-  Relation opened = try_relation_open(relation, NoLock);
-  if (opened == nullptr) return Opening::gone;
-  const Defect defect = describe(rule, opened, leaf);
-  if (defect != Defect::none) refuse(defect, opened, *leaf);
-  table_close(opened, NoLock);
-  return Opening::open;
+  Defect defect;
+  return examine(rule, relation, true, leaf, &defect);
 }
 
 bool can_expire(const Rule &rule, Oid relation) {
   if (!lock(relation, LeafUse::look)) return true;
-  Relation opened = try_relation_open(relation, NoLock);
-  if (opened == nullptr) return true;
   Leaf leaf;
-  const bool possible = describe(rule, opened, &leaf) == Defect::none;
-  table_close(opened, NoLock);
-  return possible;
+  Defect defect = Defect::none;
+  (void)examine(rule, relation, false, &leaf, &defect);
+  return defect == Defect::none;
 }
 
 void find_expired(const Leaf &leaf, TimestampTz now, Cursor *cursor, Addresses *addresses) {
-  Relation heap = table_open(leaf.relation, NoLock);
-  collect(heap, leaf.index, leaf.type, expired_up_to(*leaf.rule, leaf.type, now), cursor,
-          addresses);
-  table_close(heap, NoLock);
-}
-
-std::int64_t expire(const Premises &premises, const Leaf &leaf, TimestampTz now,
-                    const ItemPointerData *tids, int count) {
-  const bool archiving = leaf.rule->records && archives_records(premises);
-  const char *sql = archiving                        ? move_records(premises, leaf)
-                    : OidIsValid(leaf.rule->archive) ? move_to_archive(leaf)
-                                                     : deletion(leaf);
-  const Datum limit = expired_up_to(*leaf.rule, leaf.type, now);
-  const Datum array = array_of(tids, count);
-  std::int64_t rows = 0;
-  std::int64_t *result = &rows;
-  const Oid type = leaf.type;
-  as_owner(leaf.owner, [=] { *result = execute(sql, type, limit, array); });
-  return rows;
+  server::as_owner(leaf.owner, [&leaf, now, cursor, addresses] {
+    Relation heap = table_open(leaf.relation, NoLock);
+    collect(heap, leaf.index, leaf.type, expired_up_to(*leaf.rule, leaf.type, now), cursor,
+            addresses);
+    table_close(heap, NoLock);
+  });
 }
 
 bool oldest_expired(const Leaf &leaf, TimestampTz now, TimestampTz *expired_at) {
@@ -267,32 +177,10 @@ std::int64_t estimate_backlog(const Leaf &leaf, TimestampTz now) {
   const char *sql = psprintf("SELECT FROM ONLY %s WHERE %s OPERATOR(pg_catalog.<=) %s::%s",
                              leaf.name, quote_identifier(leaf.column), quote_literal_cstr(limit),
                              format_type_be_qualified(leaf.type));
-  SPI_connect();
-  SPIPlanPtr plan = SPI_prepare(sql, 0, nullptr);
-  if (plan == nullptr) elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-  CachedPlan *cached = SPI_plan_get_cached_plan(plan);
-  if (cached == nullptr) elog(ERROR, "there is no plan for \"%s\"", sql);
-  const double rows = linitial_node(PlannedStmt, cached->stmt_list)->planTree->plan_rows;
-  server::release_unsaved_plan(cached);
-  SPI_finish();
+  double rows = 0;
+  double *result = &rows;
+  server::as_owner(leaf.owner, [sql, result] { *result = planned_rows(sql); });
   return static_cast<std::int64_t>(rows);
-}
-
-void require_fitting_archive(Oid table, Oid archive) {
-  Relation opened = table_open(table, NoLock);
-  const TupleDesc descriptor = RelationGetDescr(opened);
-  for (int i = 0; i < descriptor->natts; i++) {
-    const FormData_pg_attribute *attribute = TupleDescAttr(descriptor, i);
-    if (attribute->attisdropped || attribute->attgenerated != '\0') continue;
-    const AttrNumber there = get_attnum(archive, NameStr(attribute->attname));
-    if (there != InvalidAttrNumber && get_atttype(archive, there) == attribute->atttypid) continue;
-    ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)),
-                    errmsg("archive \"%s\" has no column \"%s\" of type %s", get_rel_name(archive),
-                           NameStr(attribute->attname), format_type_be(attribute->atttypid)),
-                    errhint("CREATE TABLE ... (LIKE %s) makes a table that fits.",
-                            qualified_name(opened))));
-  }
-  table_close(opened, NoLock);
 }
 
 }  // namespace idem::cleanup

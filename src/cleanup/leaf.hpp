@@ -26,21 +26,16 @@ enum class Opening { open, busy, gone };
 enum class LeafUse { look, expire, expire_at_once };
 
 // Opens the relation and locks it, for reading or for deleting rows, until the transaction ends.
-// `busy` means that it is locked against us, `gone` that it was dropped. Raises 55000 or 0A000 when
+// `busy` means that it is locked against us, `gone` that it was dropped, or detached from the table
+// that the rule is about. Raises 55000 or 0A000 when
 // rows of it cannot expire (any more), with the remedy.
 Opening open_leaf(const Rule &rule, Oid relation, LeafUse use, Leaf *leaf);
 
 // Whether open_leaf would raise none of these now.
 bool can_expire(const Rule &rule, Oid relation);
 
-// The first half of a batch: fills `addresses` with expired rows from behind the cursor.
+// Fills `addresses` with expired rows from behind the cursor.
 void find_expired(const Leaf &leaf, TimestampTz now, Cursor *cursor, Addresses *addresses);
-
-// The second half: deletes those of the rows that are still there, expired and not locked by anybody,
-// or moves them, with the rights of the relation's owner and nothing more. Returns how many.
-// Raises whatever triggers and constraints raise.
-std::int64_t expire(const Premises &premises, const Leaf &leaf, TimestampTz now,
-                    const ItemPointerData *tids, int count);
 
 // How long the oldest expired row has been so, or when the next one will be; false when there is
 // none.
@@ -49,9 +44,5 @@ bool next_expiry(const Leaf &leaf, TimestampTz now, TimestampTz *expires_at);
 
 // What the planner believes to be the number of expired rows.
 std::int64_t estimate_backlog(const Leaf &leaf, TimestampTz now);
-
-// Raises ID400 unless every column of the table exists in the archive, under the same name and of the
-// same type.
-void require_fitting_archive(Oid table, Oid archive);
 
 }  // namespace idem::cleanup

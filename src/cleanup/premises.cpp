@@ -1,5 +1,6 @@
 #include "cleanup/premises.hpp"
 
+#include "server/owner.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::cleanup {
@@ -59,14 +60,6 @@ bool complete(const Premises &premises) {
          OidIsValid(get_relname_relid("idem_cleanup_paused", premises.home.schema));
 }
 
-Oid owner_of(Oid relation) {
-  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-  if (!HeapTupleIsValid(tuple)) return InvalidOid;
-  const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
-  ReleaseSysCache(tuple);
-  return owner;
-}
-
 }  // namespace
 
 Entry enter(Premises *premises) {
@@ -78,7 +71,7 @@ Entry enter(Premises *premises) {
   if (get_extension_oid("pg_idem", true) != extension) return Entry::extension_busy;
   *premises = find(schema_of(extension));
   if (!complete(*premises)) return Entry::other_version;
-  premises->home.owner = owner_of(premises->expiries);
+  premises->home.owner = server::owner_of(premises->expiries);
   return is_paused(*premises) ? Entry::paused : Entry::open;
 }
 
@@ -87,7 +80,7 @@ Premises premises_of(FunctionCallInfo fcinfo) {
   if (!complete(premises))
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("a table of pg_idem does not exist"),
                     errhint("Restore it, or re-create the extension.")));
-  premises.home.owner = owner_of(premises.expiries);
+  premises.home.owner = server::owner_of(premises.expiries);
   return premises;
 }
 

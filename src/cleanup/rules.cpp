@@ -18,6 +18,13 @@ Statement list_statement = {
     0,
     {}};
 
+Statement hold_statement = {
+    "SELECT rel, attnum, after, batch, archive, false FROM @idem_expiries"
+    " WHERE rel OPERATOR(pg_catalog.=) $1 AND table_oid OPERATOR(pg_catalog.=) $1"
+    " FOR SHARE SKIP LOCKED",
+    1,
+    {REGCLASSOID}};
+
 Statement forget_statement = {
     "DELETE FROM @idem_expiries AS e WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
     " WHERE c.oid OPERATOR(pg_catalog.=) e.rel)",
@@ -90,6 +97,19 @@ Rule *rule_for_records(const Premises &premises) {
 
 List *rules_of(const Premises &premises) {
   return lcons(rule_for_records(premises), attached(premises));
+}
+
+bool hold_rule(const Premises &premises, Oid table, Rule *rule) {
+  if (table == premises.records) {
+    *rule = *rule_for_records(premises);
+    return true;
+  }
+  Datum values[] = {ObjectIdGetDatum(table)};
+  SPI_connect();
+  const bool found = server::run(hold_statement, premises.home, values, nullptr, false, 1) == 1;
+  if (found) read_rule(0, rule);
+  SPI_finish();
+  return found;
 }
 
 void forget_dropped(const Premises &premises) {

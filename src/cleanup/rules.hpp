@@ -21,6 +21,11 @@ struct Rule {
 // longer exist are left out. Call inside a transaction.
 List *rules_of(const Premises &premises);
 
+// Reads the rule of a table again, for a batch that must not outlive it: whoever changes it waits
+// until the transaction ends, and finds no batch at work on the former one. False when the table is
+// no longer attached, or somebody is about to change that.
+bool hold_rule(const Premises &premises, Oid table, Rule *rule);
+
 // Deletes the attachments of tables that no longer exist.
 void forget_dropped(const Premises &premises);
 

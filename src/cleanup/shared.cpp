@@ -16,6 +16,7 @@ constexpr const char *kTranche = "pg_idem cleanup";
 
 struct State {
   int launcher;
+  TimestampTz window_opens_at;
   int databases;
   int tables;
   DatabaseEntry database[kDatabases];
@@ -170,6 +171,19 @@ int launcher() {
   const int pid = state->launcher;
   LWLockRelease(lock);
   return pid;
+}
+
+void set_window_opens_at(TimestampTz time) {
+  LWLockAcquire(lock, LW_EXCLUSIVE);
+  state->window_opens_at = time;
+  LWLockRelease(lock);
+}
+
+TimestampTz window_opens_at() {
+  LWLockAcquire(lock, LW_SHARED);
+  const TimestampTz time = state->window_opens_at;
+  LWLockRelease(lock);
+  return time;
 }
 
 void wake_launcher() {

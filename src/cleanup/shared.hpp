@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "cleanup/expiry_index.hpp"
 #include "cleanup/schedule.hpp"
 #include "server/prelude.hpp"
 
@@ -43,6 +44,12 @@ struct DatabaseEntry {
   Problem problem;  // of the last failure
 };
 
+// Where the next turn of a table begins instead of at its first expired row; leaf 0: nowhere else.
+struct ResumePoint {
+  Oid leaf;
+  Cursor cursor;
+};
+
 struct TableEntry {
   Oid database;
   Oid table;  // an attached table, or idem_records
@@ -51,6 +58,7 @@ struct TableEntry {
   std::int64_t errors;
   int failures;  // turns in a row that failed
   TimestampTz next_turn;
+  ResumePoint resume;
   TimestampTz started_at;
   TimestampTz finished_at;
   TimestampTz last_success_at;
@@ -96,6 +104,10 @@ bool with_table(Oid database, Oid table, Change change) {
 void set_launcher(int pid);
 int launcher();
 void wake_launcher();
+
+// When the window opens, as the launcher sees it: sessions have time zones of their own.
+void set_window_opens_at(TimestampTz time);
+TimestampTz window_opens_at();
 
 // Requests a visit of the session's own database, once its transaction commits. Does nothing without
 // preload.

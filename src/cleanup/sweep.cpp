@@ -1,6 +1,7 @@
 #include "cleanup/sweep.hpp"
 
 #include "cleanup/archive.hpp"
+#include "cleanup/batch.hpp"
 #include "cleanup/settings.hpp"
 #include "server/compat.hpp"
 #include "server/prelude.hpp"
@@ -11,7 +12,9 @@ namespace {
 
 constexpr int kBatchesPerChunk = 32;
 constexpr int kMostRefusedRows = 10;
-constexpr long kLongestRest = 1000;  // ms between two looks at signals and settings
+constexpr Micros kLongestRest = kSecond;
+// A trigger that hangs must not stop the tables after its own.
+constexpr int kLongestBatch = 30 * 1000;  // ms
 
 struct Batch {
   Visit *visit;
@@ -39,15 +42,22 @@ void make_constraints_immediate() {
   AfterTriggerSetState(statement);
 }
 
+// Opens the leaf under way by the rule as it is now.
+Opening open_current(const Premises &premises, const Sweep &sweep, LeafUse use, Rule *rule,
+                     Leaf *leaf) {
+  if (!hold_rule(premises, sweep.rule.table, rule)) return Opening::gone;
+  return open_leaf(*rule, current_leaf(sweep), use, leaf);
+}
+
 void run_batch(Batch &batch) {
   Premises premises;
   batch.rows = 0;
   batch.opening = Opening::busy;
   batch.visit->entry = enter(&premises);
   if (batch.visit->entry != Entry::open) return;
+  Rule rule;
   Leaf leaf;
-  batch.opening =
-      open_leaf(batch.sweep->rule, current_leaf(*batch.sweep), LeafUse::expire_at_once, &leaf);
+  batch.opening = open_current(premises, *batch.sweep, LeafUse::expire_at_once, &rule, &leaf);
   if (batch.opening != Opening::open) return;
   make_constraints_immediate();
   batch.rows = expire(premises, leaf, batch.sweep->now, batch.tids, batch.count);
@@ -86,16 +96,16 @@ void fail(Sweep &sweep) {
   sweep.progress = Progress::failed;
 }
 
-// Sleeps off what was deleted faster than the rate. No transaction is open.
-void rest(Visit &visit) {
-  for (;;) {
-    const Micros pause =
-        rest_after(visit.rows, GetCurrentTimestamp() - visit.started_at, settings.rows_per_second);
-    if (pause == 0 || over(visit)) return;
-    pgstat_report_activity(STATE_IDLE, nullptr);
-    const long ms = static_cast<long>(pause / 1000) + 1;
-    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Min(ms, kLongestRest),
-                    PG_WAIT_EXTENSION);
+// Sleeps off what a batch deleted faster than the rate. No transaction is open. A batch holds no more
+// than a second's worth, unless the rate was lowered since; either way DROP DATABASE and the like
+// do not wait longer than that for us to look up.
+void rest(Visit &visit, std::int64_t rows, TimestampTz since) {
+  const TimestampTz until =
+      since + Min(rest_after(rows, 0, settings.rows_per_second), kLongestRest);
+  pgstat_report_activity(STATE_IDLE, nullptr);
+  for (TimestampTz now; (now = GetCurrentTimestamp()) < until && !over(visit);) {
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+                    static_cast<long>((until - now) / 1000) + 1, PG_WAIT_EXTENSION);
     ResetLatch(MyLatch);
   }
 }
@@ -118,6 +128,7 @@ void expire_in_halves(Visit &visit, Sweep &sweep, const ItemPointerData *tids, i
 
 void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int count) {
   if (sweep.progress != Progress::under_way || over(visit)) return;
+  const TimestampTz since = GetCurrentTimestamp();
   Batch batch = {&visit, &sweep, tids, count, Opening::busy, 0};
   Batch *argument = &batch;
   if (!transact([argument] { run_batch(*argument); }, &sweep.mishap)) {
@@ -128,9 +139,9 @@ void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int co
   if (visit.entry != Entry::open) return;
   if (batch.opening == Opening::busy) sweep.progress = Progress::busy;
   if (batch.opening != Opening::open) return;
-  visit.rows += batch.rows;
+  sweep.rows += batch.rows;
   note(sweep, batch.rows);
-  rest(visit);
+  rest(visit, batch.rows, since);
 }
 
 // Rows go by SQL where their addresses mean nothing.
@@ -138,6 +149,7 @@ void purge_records(Visit &visit, Sweep &sweep) {
   const int limit = batch_rows(sweep);
   std::int64_t rows = 0;
   for (int i = 0; i < kBatchesPerChunk && !over(visit); i++) {
+    const TimestampTz since = GetCurrentTimestamp();
     const bool done = transact(
         [&visit, &sweep, &rows, limit] {
           Premises premises;
@@ -148,11 +160,11 @@ void purge_records(Visit &visit, Sweep &sweep) {
         &sweep.mishap);
     if (!done) return fail(sweep);
     pgstat_report_stat(false);
-    visit.rows += rows;
+    sweep.rows += rows;
     if (rows > 0) note(sweep, rows);
     if (rows < limit && visit.entry == Entry::open) sweep.progress = Progress::finished;
     if (sweep.progress != Progress::under_way) return;
-    rest(visit);
+    rest(visit, rows, since);
   }
 }
 
@@ -168,8 +180,9 @@ void find_chunk(Search &search) {
   search.opening = Opening::busy;
   search.visit->entry = enter(&premises);
   if (search.visit->entry != Entry::open) return;
+  Rule rule;
   Leaf leaf;
-  search.opening = open_leaf(search.sweep->rule, current_leaf(*search.sweep), LeafUse::look, &leaf);
+  search.opening = open_current(premises, *search.sweep, LeafUse::look, &rule, &leaf);
   if (search.opening != Opening::open) return;
   pgstat_report_activity(STATE_RUNNING, psprintf("expire rows of %s", leaf.name));
   find_expired(leaf, search.sweep->now, &search.sweep->cursor, search.addresses);
@@ -177,7 +190,10 @@ void find_chunk(Search &search) {
 
 void next_leaf(Sweep &sweep) {
   sweep.cursor = {};
-  if (++sweep.leaf >= list_length(sweep.leaves)) sweep.progress = Progress::finished;
+  if (++sweep.leaf < list_length(sweep.leaves)) return;
+  sweep.leaf = 0;
+  if (!sweep.resumed) sweep.progress = Progress::finished;
+  sweep.resumed = false;
 }
 
 void expire_chunk(Visit &visit, Sweep &sweep, Addresses &addresses) {
@@ -255,17 +271,24 @@ const char *name_of(Oid table) {
   return name != nullptr ? name : psprintf("%u", table);
 }
 
+// Rows that refuse to go must not be met first again, or ten of them would keep all others waiting.
+ResumePoint resume_point(const Sweep &sweep) {
+  if (sweep.progress != Progress::failed || sweep.refused_rows < kMostRefusedRows) return {};
+  return {current_leaf(sweep), sweep.cursor};
+}
+
 TimestampTz conclude_failure(Sweep &sweep, TimestampTz now) {
   int failures = 0;
   int *count = &failures;
   TimestampTz next = now;
   TimestampTz *turn = &next;
-  const Progress progress = sweep.progress;
+  const bool stuck = sweep.rows == 0 && sweep.progress == Progress::failed;
+  const ResumePoint resume = resume_point(sweep);
   (void)with_table(MyDatabaseId, sweep.rule.table, [=](TableEntry &entry) {
     *count = ++entry.failures;
     entry.finished_at = now;
-    *turn = now + (progress == Progress::failed ? back_off(entry.failures, naptime()) : naptime());
-    entry.next_turn = *turn;
+    entry.resume = resume;
+    entry.next_turn = *turn = now + (stuck ? back_off(entry.failures, naptime()) : naptime());
   });
   if (failures == 1) log_failure(sweep, name_of(sweep.rule.table), next);
   return next;
@@ -307,9 +330,11 @@ bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
   {
     SetCurrentStatementStartTimestamp();
     StartTransactionCommand();
+    enable_timeout_after(STATEMENT_TIMEOUT, kLongestBatch);
     PushActiveSnapshot(GetTransactionSnapshot());
     call(argument);
     PopActiveSnapshot();
+    disable_timeout(STATEMENT_TIMEOUT, false);
     CommitTransactionCommand();
     done = true;
   }
@@ -318,6 +343,7 @@ bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
     MemoryContextSwitchTo(context);
     ErrorData *error = CopyErrorData();
     FlushErrorState();
+    disable_timeout(STATEMENT_TIMEOUT, false);
     AbortCurrentTransaction();
     mishap->sqlstate = error->sqlerrcode;
     mishap->problem.keep(error->message);
@@ -344,9 +370,12 @@ void take_turn(Visit &visit, Sweep &sweep) {
 TimestampTz conclude(Visit &visit, Sweep &sweep) {
   const TimestampTz now = GetCurrentTimestamp();
   if (sweep.progress == Progress::failed) return conclude_failure(sweep, now);
-  if (sweep.progress == Progress::under_way) return now;
   if (sweep.refused_rows > 0) return conclude_failure(sweep, now);
-  if (sweep.met_locked_leaf) return now + naptime();
+  if (sweep.progress == Progress::under_way || sweep.met_locked_leaf) {
+    const TimestampTz next = sweep.progress == Progress::under_way ? now : now + naptime();
+    if (sweep.rows > 0) conclude_success(sweep, now, next);
+    return next;
+  }
   TimestampTz earliest;
   std::optional<Micros> next;
   if (find_next_expiry(visit, sweep, &earliest)) next = earliest;

@@ -16,8 +16,7 @@ struct Visit {
   TimestampTz started_at;
   TimestampTz ends_at;
   bool requested;  // tables that failed before have their turn as well
-  std::int64_t rows;
-  Entry entry;  // of the last transaction; anything but open ends the visit
+  Entry entry;     // of the last transaction; anything but open ends the visit
   MemoryContext context;
 };
 
@@ -45,8 +44,10 @@ enum class Progress { under_way, finished, failed, busy };
 struct Sweep {
   Rule rule;
   List *leaves;
-  int leaf;         // index of the one under way
-  Cursor cursor;    // in that one
+  int leaf;       // index of the one under way
+  Cursor cursor;  // in that one
+  bool resumed;   // it began where a former one gave up, and goes round once
+  std::int64_t rows;
   TimestampTz now;  // what has expired since then is left to the next visit
   Progress progress;
   bool met_locked_leaf;

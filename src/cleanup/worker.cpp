@@ -103,16 +103,33 @@ bool readable_by_address(Oid records) {
   return heap;
 }
 
+void resume(Sweep &sweep) {
+  TableEntry entry;
+  if (!read_table(MyDatabaseId, sweep.rule.table, &entry)) return;
+  int leaf = 0;
+  ListCell *cell;
+  foreach (cell, sweep.leaves) {
+    if (lfirst_oid(cell) == entry.resume.leaf) {
+      sweep.leaf = leaf;
+      sweep.cursor = entry.resume.cursor;
+      sweep.resumed = true;
+    }
+    leaf++;
+  }
+}
+
 Sweep *sweep_for(const Rule &rule, TimestampTz now) {
   auto *sweep = static_cast<Sweep *>(palloc0(sizeof(Sweep)));
   sweep->rule = rule;
   sweep->now = now;
   if (!rule.records || readable_by_address(rule.table)) sweep->leaves = leaves_of(rule);
+  resume(*sweep);
   return sweep;
 }
 
-// Whether the table may have a turn in this visit. Also writes down that it begins.
-bool has_turn(const Rule &rule, const Visit &visit) {
+// Whether the table may have a turn in this visit; if not, lowers `next` to when it may. Also writes
+// down that it begins.
+bool has_turn(const Rule &rule, const Visit &visit, TimestampTz *next) {
   if (rule.held) return false;
   bool due = true;
   bool *result = &due;
@@ -121,13 +138,16 @@ bool has_turn(const Rule &rule, const Visit &visit) {
   // Without room for an entry it goes as well, if unseen.
   (void)with_table(MyDatabaseId, rule.table, [=](TableEntry &entry) {
     *result = requested || entry.failures == 0 || entry.next_turn <= now;
-    if (*result) entry.started_at = now;
+    if (*result)
+      entry.started_at = now;
+    else
+      *next = Min(*next, entry.next_turn);
   });
   return due;
 }
 
 // Builds the sweeps of this visit, in the visit's memory context.
-List *plan_sweeps(const Premises &premises, Visit &visit) {
+List *plan_sweeps(const Premises &premises, Visit &visit, TimestampTz *next) {
   const MemoryContext caller = MemoryContextSwitchTo(visit.context);
   List *sweeps = NIL;
   List *tables = NIL;
@@ -135,22 +155,22 @@ List *plan_sweeps(const Premises &premises, Visit &visit) {
   foreach (cell, rules_of(premises)) {
     const Rule *rule = static_cast<const Rule *>(lfirst(cell));
     tables = lappend_oid(tables, rule->table);
-    if (has_turn(*rule, visit)) sweeps = lappend(sweeps, sweep_for(*rule, visit.started_at));
+    if (has_turn(*rule, visit, next)) sweeps = lappend(sweeps, sweep_for(*rule, visit.started_at));
   }
   keep_tables(MyDatabaseId, tables);
   MemoryContextSwitchTo(caller);
   return sweeps;
 }
 
-bool prepare(Visit &visit, List **sweeps, Mishap *mishap) {
+bool prepare(Visit &visit, List **sweeps, TimestampTz *next, Mishap *mishap) {
   return transact(
-      [&visit, sweeps] {
+      [&visit, sweeps, next] {
         Premises premises;
         visit.entry = enter(&premises);
         if (visit.entry != Entry::open) return;
         forget_dropped(premises);
         if (archives_records(premises)) provide_partitions(premises, visit.started_at);
-        *sweeps = plan_sweeps(premises, visit);
+        *sweeps = plan_sweeps(premises, visit, next);
       },
       mishap);
 }
@@ -187,9 +207,9 @@ void run_sweeps(Visit &visit, List *sweeps) {
   }
 }
 
-// The earliest turn that any table wants, those that had none in this visit included.
-TimestampTz conclude_sweeps(Visit &visit, List *sweeps) {
-  TimestampTz next = next_visit(GetCurrentTimestamp(), naptime(), std::nullopt);
+// The earliest turn that any table wants; `others` is what those without a turn want.
+TimestampTz conclude_sweeps(Visit &visit, List *sweeps, TimestampTz others) {
+  TimestampTz next = Min(others, next_visit(GetCurrentTimestamp(), naptime(), std::nullopt));
   ListCell *cell;
   foreach (cell, sweeps) next = Min(next, conclude(visit, *static_cast<Sweep *>(lfirst(cell))));
   return next;
@@ -198,11 +218,12 @@ TimestampTz conclude_sweeps(Visit &visit, List *sweeps) {
 void clean_up(Visit &visit) {
   List *sweeps = NIL;
   Mishap mishap = {};
-  if (!prepare(visit, &sweeps, &mishap)) return report_mishap(mishap);
+  TimestampTz others = DT_NOEND;
+  if (!prepare(visit, &sweeps, &others, &mishap)) return report_mishap(mishap);
   if (visit.entry != Entry::open) return report_entry(visit.entry, visit.started_at);
   const bool dropped = drop_old_partitions(visit, &mishap);
   run_sweeps(visit, sweeps);
-  const TimestampTz next = conclude_sweeps(visit, sweeps);
+  const TimestampTz next = conclude_sweeps(visit, sweeps, others);
   if (!dropped) return report_mishap(mishap);
   if (visit.entry != Entry::open) return report_entry(visit.entry, GetCurrentTimestamp());
   report(DatabaseState::waiting, next);
@@ -217,11 +238,7 @@ void visit_database(Oid database, const WorkerOrder &order) {
   fix_settings();
   const TimestampTz now = GetCurrentTimestamp();
   Visit visit = {
-      now,
-      now + Max(naptime(), kShortestVisit),
-      order.requested,
-      0,
-      Entry::open,
+      now, now + Max(naptime(), kShortestVisit), order.requested, Entry::open,
       AllocSetContextCreate(TopMemoryContext, "pg_idem cleanup", ALLOCSET_DEFAULT_SIZES)};
   MemoryContextSwitchTo(visit.context);
   clean_up(visit);

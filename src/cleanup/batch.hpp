@@ -1,0 +1,23 @@
+// Deleting or moving one batch of expired rows.
+
+#pragma once
+
+#include <cstdint>
+
+#include "cleanup/leaf.hpp"
+#include "cleanup/premises.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+// Deletes those of the rows that are still there, expired and not locked by anybody,
+// or moves them, with the rights of the relation's owner and nothing more. Returns how many.
+// Raises whatever triggers and constraints raise.
+std::int64_t expire(const Premises &premises, const Leaf &leaf, TimestampTz now,
+                    const ItemPointerData *tids, int count);
+
+// Raises ID400 unless every column of the table exists in the archive, under the same name and of the
+// same type.
+void require_fitting_archive(Oid table, Oid archive);
+
+}  // namespace idem::cleanup
