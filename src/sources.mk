@@ -14,6 +14,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/server/statement.cpp \
 	src/cleanup/archive.cpp \
 	src/cleanup/batch.cpp \
+	src/cleanup/conclude.cpp \
 	src/cleanup/entry_cleanup.cpp \
 	src/cleanup/entry_expire.cpp \
 	src/cleanup/entry_status.cpp \
@@ -21,10 +22,12 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/launcher.cpp \
 	src/cleanup/leaf.cpp \
 	src/cleanup/premises.cpp \
+	src/cleanup/removal.cpp \
 	src/cleanup/rules.cpp \
 	src/cleanup/settings.cpp \
 	src/cleanup/shared.cpp \
 	src/cleanup/sweep.cpp \
+	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
 	src/records/claim.cpp \
 	src/records/direct.cpp \

@@ -1,6 +1,7 @@
 #include "cleanup/batch.hpp"
 
 #include "cleanup/archive.hpp"
+#include "cleanup/removal.hpp"
 #include "server/guard.hpp"
 #include "server/owner.hpp"
 #include "server/prelude.hpp"
@@ -99,6 +100,7 @@ std::int64_t execute(const char *sql, Oid type, Datum limit, Datum tids) {
 
 std::int64_t expire(const Premises &premises, const Leaf &leaf, TimestampTz now,
                     const ItemPointerData *tids, int count) {
+  if (may_remove_directly(premises, leaf)) return remove_at(leaf, now, tids, count);
   const bool archiving = leaf.rule->records && archives_records(premises);
   const char *sql = archiving                        ? move_records(premises, leaf)
                     : OidIsValid(leaf.rule->archive) ? move_to_archive(leaf)

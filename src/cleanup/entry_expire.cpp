@@ -148,9 +148,7 @@ Run run_leaf(const Premises &premises, const Rule &rule, Oid relation, std::int6
       palloc(sizeof(ItemPointerData) * static_cast<Size>(addresses.room)));
   Cursor cursor = {};
   const TimestampTz now = GetCurrentTimestamp();
-  PushActiveSnapshot(GetTransactionSnapshot());
   idem::cleanup::find_expired(leaf, now, &cursor, &addresses);
-  PopActiveSnapshot();
   const std::int64_t rows =
       addresses.count == 0
           ? 0

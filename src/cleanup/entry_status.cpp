@@ -49,10 +49,7 @@ void look_at_leaf(const Rule &rule, Oid relation, TimestampTz now, Live *live) {
       idem::cleanup::Opening::open)
     return;
   TimestampTz at;
-  PushActiveSnapshot(GetTransactionSnapshot());
-  const bool some = idem::cleanup::oldest_expired(leaf, now, &at);
-  PopActiveSnapshot();
-  if (!some) return;
+  if (!idem::cleanup::oldest_expired(leaf, now, &at)) return;
   live->oldest = live->some ? Min(live->oldest, at) : at;
   live->some = true;
   live->backlog += Max(idem::cleanup::estimate_backlog(leaf, now), 1);

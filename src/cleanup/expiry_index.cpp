@@ -7,6 +7,9 @@ namespace idem::cleanup {
 
 namespace {
 
+// Dead ones included, of which an old snapshot may leave millions: a walk has to end some time.
+constexpr int kMostEntries = 1000 * 1000;
+
 int64 number_of(Oid type, Datum value) {
   return type == DATEOID ? DatumGetDateADT(value) : DatumGetTimestampTz(value);
 }
@@ -102,8 +105,8 @@ Oid expiry_index(Relation heap, AttrNumber column) {
   return found;
 }
 
-void collect(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor,
-             Addresses *addresses) {
+bool walk(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor, int most,
+          void (*row)(TupleTableSlot *, void *), void *argument) {
   ScanKeyData keys[2];
   Relation opened = index_open(index, AccessShareLock);
   add_key(&keys[0], opened, BTLessEqualStrategyNumber, type, limit);
@@ -115,21 +118,27 @@ void collect(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor,
 
   const Scan scan = begin(heap, index, keys, cursor->started ? 2 : 1);
   const Cursor from = *cursor;
-  addresses->complete = true;
+  int rows = 0;
+  int entries = 0;
+  bool complete = true;
   for (ItemPointer tid;
        (tid = index_getnext_tid(scan.descriptor, ForwardScanDirection)) != nullptr;) {
     CHECK_FOR_INTERRUPTS();
     const int64 value = value_at(scan, type);
     if (passed(from, value, tid)) continue;
-    if (addresses->count == addresses->room) {
-      addresses->complete = false;
-      break;
-    }
+    complete = rows < most && entries++ < kMostEntries;
+    if (!complete) break;
     *cursor = {true, value, *tid};
-    if (index_fetch_heap(scan.descriptor, scan.slot))
-      addresses->tids[addresses->count++] = scan.slot->tts_tid;
+    if (!index_fetch_heap(scan.descriptor, scan.slot)) continue;
+    row(scan.slot, argument);
+    rows++;
   }
   end(scan);
+  return complete;
+}
+
+bool is_up_to(Oid type, Datum value, Datum limit) {
+  return number_of(type, value) <= number_of(type, limit);
 }
 
 bool smallest(Relation heap, Oid index, Oid type, Datum limit, bool expired, Datum *value) {

@@ -21,18 +21,16 @@ struct Cursor {
   ItemPointerData tid;
 };
 
-struct Addresses {
-  ItemPointerData *tids;
-  int count;
-  int room;
-  bool complete;  // no expired row was left unread
-};
+// Calls row(slot, argument) for visible rows whose column is at most `limit`, in the order of the
+// index, from behind `cursor`, which moves along; for `most` rows at most. Returns whether no such
+// row is left. Reads with the active snapshot. Entries that are not behind the cursor are passed over
+// without a look at the table: rows that were deleted, but that an old snapshot keeps in the index,
+// cost nothing again.
+bool walk(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor, int most,
+          void (*row)(TupleTableSlot *, void *), void *argument);
 
-// Appends the addresses of visible rows whose column is at most `limit`, in the order of the index,
-// from behind `cursor`, which moves along, until `addresses` has no room. Reads with the active snapshot. The entries of rows
-// that were deleted, but that an old snapshot keeps in the index, are passed over without a look at
-// the table if they are not behind the cursor.
-void collect(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor, Addresses *addresses);
+// Whether a value of the column is at most `limit`.
+bool is_up_to(Oid type, Datum value, Datum limit);
 
 // The smallest value of the column in a visible row, of those above `limit` or, with `expired`, of
 // those up to it; false when there is none.

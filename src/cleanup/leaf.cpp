@@ -66,6 +66,7 @@ Defect describe(const Rule &rule, Relation relation, Leaf *leaf) {
   leaf->rule = &rule;
   leaf->relation = RelationGetRelid(relation);
   leaf->name = qualified_name(relation);
+  leaf->number = column;
   leaf->column = pstrdup(NameStr(attribute->attname));
   leaf->type = expiry_type(attribute->atttypid);
   if (!OidIsValid(leaf->type)) return Defect::type;
@@ -115,12 +116,19 @@ bool find_smallest(const Leaf &leaf, TimestampTz now, bool expired, TimestampTz 
   server::as_owner(leaf.owner, [&leaf, now, expired, at, result] {
     Relation heap = table_open(leaf.relation, NoLock);
     Datum value;
+    PushActiveSnapshot(GetTransactionSnapshot());
     *result = smallest(heap, leaf.index, leaf.type, expired_up_to(*leaf.rule, leaf.type, now),
                        expired, &value);
+    PopActiveSnapshot();
     table_close(heap, NoLock);
     if (*result) *at = expiry_of(*leaf.rule, leaf.type, value);
   });
   return found;
+}
+
+void keep_address(TupleTableSlot *slot, void *argument) {
+  auto *addresses = static_cast<Addresses *>(argument);
+  addresses->tids[addresses->count++] = slot->tts_tid;
 }
 
 double planned_rows(const char *sql) {
@@ -154,8 +162,11 @@ bool can_expire(const Rule &rule, Oid relation) {
 void find_expired(const Leaf &leaf, TimestampTz now, Cursor *cursor, Addresses *addresses) {
   server::as_owner(leaf.owner, [&leaf, now, cursor, addresses] {
     Relation heap = table_open(leaf.relation, NoLock);
-    collect(heap, leaf.index, leaf.type, expired_up_to(*leaf.rule, leaf.type, now), cursor,
-            addresses);
+    PushActiveSnapshot(GetTransactionSnapshot());
+    addresses->complete =
+        walk(heap, leaf.index, leaf.type, expired_up_to(*leaf.rule, leaf.type, now), cursor,
+             addresses->room - addresses->count, keep_address, addresses);
+    PopActiveSnapshot();
     table_close(heap, NoLock);
   });
 }

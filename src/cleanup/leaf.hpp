@@ -15,6 +15,7 @@ struct Leaf {
   Oid relation;
   Oid owner;
   Oid index;
+  AttrNumber number;   // of the column
   Oid type;            // of the column: timestamptz, timestamp or date
   const char *name;    // qualified and quoted
   const char *column;  // as in the catalog
@@ -34,7 +35,14 @@ Opening open_leaf(const Rule &rule, Oid relation, LeafUse use, Leaf *leaf);
 // Whether open_leaf would raise none of these now.
 bool can_expire(const Rule &rule, Oid relation);
 
-// Fills `addresses` with expired rows from behind the cursor.
+struct Addresses {
+  ItemPointerData *tids;
+  int count;
+  int room;
+  bool complete;  // no expired row was left unread
+};
+
+// Appends the addresses of expired rows from behind the cursor, until `addresses` has no room.
 void find_expired(const Leaf &leaf, TimestampTz now, Cursor *cursor, Addresses *addresses);
 
 // How long the oldest expired row has been so, or when the next one will be; false when there is

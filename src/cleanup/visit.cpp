@@ -1,0 +1,73 @@
+#include "cleanup/visit.hpp"
+
+#include "cleanup/settings.hpp"
+#include "server/compat.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+namespace {
+
+constexpr Micros kLongestRest = kSecond;
+// A trigger that hangs must not stop the tables after its own.
+constexpr int kLongestBatch = 30 * 1000;  // ms
+
+}  // namespace
+
+bool over(Visit &visit) {
+  CHECK_FOR_INTERRUPTS();
+  if (ConfigReloadPending) {
+    ConfigReloadPending = false;
+    ProcessConfigFile(PGC_SIGHUP);
+  }
+  DatabaseEntry entry;
+  if (!read_database(MyDatabaseId, &entry)) return true;
+  const TimestampTz now = GetCurrentTimestamp();
+  return visit.entry != Entry::open || !settings.enabled || now >= visit.ends_at ||
+         now >= entry.stop_at;
+}
+
+bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
+  const MemoryContext context = CurrentMemoryContext;
+  volatile bool done = false;
+  PG_TRY();
+  {
+    SetCurrentStatementStartTimestamp();
+    StartTransactionCommand();
+    enable_timeout_after(STATEMENT_TIMEOUT, kLongestBatch);
+    PushActiveSnapshot(GetTransactionSnapshot());
+    call(argument);
+    PopActiveSnapshot();
+    disable_timeout(STATEMENT_TIMEOUT, false);
+    CommitTransactionCommand();
+    done = true;
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(context);
+    ErrorData *error = CopyErrorData();
+    FlushErrorState();
+    disable_timeout(STATEMENT_TIMEOUT, false);
+    AbortCurrentTransaction();
+    mishap->sqlstate = error->sqlerrcode;
+    mishap->problem.keep(error->message);
+    FreeErrorData(error);
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(context);
+  if (done) server::deliver_notifications();
+  return done;
+}
+
+void rest(Visit &visit, std::int64_t rows, TimestampTz since) {
+  const TimestampTz until =
+      since + Min(rest_after(rows, 0, settings.rows_per_second), kLongestRest);
+  pgstat_report_activity(STATE_IDLE, nullptr);
+  for (TimestampTz now; (now = GetCurrentTimestamp()) < until && !over(visit);) {
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+                    static_cast<long>((until - now) / 1000) + 1, PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+  }
+}
+
+}  // namespace idem::cleanup
