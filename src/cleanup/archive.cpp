@@ -114,6 +114,9 @@ void create_partition(const Premises &premises, const Month &month) {
   const char *schema = quote_identifier(get_namespace_name(premises.home.schema));
   execute_as_owner(premises, psprintf("CREATE TABLE %s.%s (LIKE %s.idem_archive INCLUDING STORAGE)",
                                       schema, month.name, schema));
+  // A key may be archived many times.
+  execute_as_owner(premises,
+                   psprintf("CREATE INDEX ON %s.%s (key, scope, archived_at)", schema, month.name));
   execute_as_owner(premises, psprintf("REVOKE ALL ON TABLE %s.%s FROM PUBLIC", schema, month.name));
   execute_as_owner(premises, psprintf("ALTER TABLE %s.idem_archive ATTACH PARTITION %s.%s"
                                       " FOR VALUES FROM ('%s') TO ('%s')",

@@ -26,9 +26,15 @@ const char *columns_of(Oid relation) {
   return list.data;
 }
 
-const char *qualified_name_of(Oid relation) {
-  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)),
-                                    get_rel_name(relation));
+const char *archive_of(const Leaf &leaf) {
+  const Oid archive = leaf.rule->archive;
+  const char *schema = get_namespace_name(get_rel_namespace(archive));
+  const char *name = get_rel_name(archive);
+  if (schema == nullptr || name == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the archive of table %s does not exist any more", leaf.name),
+                    errhint("Call idem_expire_attach again with another one.")));
+  return quote_qualified_identifier(schema, name);
 }
 
 // $1 is the time or date up to which rows are expired.
@@ -62,7 +68,7 @@ const char *move(const Leaf &leaf, const char *target, const char *source) {
 
 const char *move_to_archive(const Leaf &leaf) {
   const char *columns = columns_of(leaf.relation);
-  return move(leaf, psprintf("%s (%s)", qualified_name_of(leaf.rule->archive), columns),
+  return move(leaf, psprintf("%s (%s) OVERRIDING SYSTEM VALUE", archive_of(leaf), columns),
               psprintf("%s FROM gone", columns));
 }
 
@@ -126,7 +132,7 @@ void require_fitting_archive(Oid table, Oid archive) {
                     errmsg("archive \"%s\" has no column \"%s\" of type %s", get_rel_name(archive),
                            NameStr(attribute->attname), format_type_be(attribute->atttypid)),
                     errhint("CREATE TABLE ... (LIKE %s) makes a table that fits.",
-                            qualified_name_of(table))));
+                            quote_identifier(get_rel_name(table)))));
   }
   table_close(opened, NoLock);
 }

@@ -34,6 +34,7 @@ bool find_next_expiry(Visit &visit, Sweep &sweep, TimestampTz *earliest) {
 }
 
 void log_failure(const Sweep &sweep, const char *name, TimestampTz next) {
+  const char *context = sweep.mishap.context;
   ereport(WARNING,
           (errcode(sweep.mishap.sqlstate),
            errmsg("cleanup of table %s failed: %s", name, sweep.mishap.problem.message),
@@ -41,10 +42,11 @@ void log_failure(const Sweep &sweep, const char *name, TimestampTz next) {
                ? errdetail("It is tried again at %s, and then after longer and longer delays"
                            " without another message.",
                            timestamptz_to_str(next))
-               : errdetail("Expired rows left behind: %d. Other rows go, and these are tried again"
-                           " with each visit without another message.",
+               : errdetail("Expired rows left behind: %d. All others go; these are tried again with"
+                           " each visit without another message.",
                            sweep.refused_rows),
-           errhint("The view idem_stat_cleanup of this database shows how it goes on.")));
+           errhint("The view idem_stat_cleanup of this database shows how it goes on."),
+           context[0] != '\0' ? errcontext("%s", context) : 0));
 }
 
 const char *name_of(Oid table) {
@@ -101,8 +103,10 @@ void conclude_success(const Sweep &sweep, TimestampTz now, TimestampTz next) {
     entry.next_turn = next;
   });
   if (failures > 0)
-    ereport(LOG, (errmsg("cleanup of table %s works again after %d failures",
-                         name_of(sweep.rule.table), failures)));
+    ereport(LOG, (errmsg_plural("cleanup of table %s works again after %d failure",
+                                "cleanup of table %s works again after %d failures",
+                                static_cast<unsigned long>(failures), name_of(sweep.rule.table),
+                                failures)));
 }
 
 }  // namespace

@@ -154,7 +154,8 @@ Run run_leaf(const Premises &premises, const Rule &rule, Oid relation, std::int6
           ? 0
           : idem::cleanup::expire(premises, leaf, now, addresses.tids, addresses.count);
   pfree(addresses.tids);
-  return {rows, !addresses.complete};
+  // Nothing went, as when all were locked: whoever calls again at once would do so for ever.
+  return {rows, !addresses.complete && rows > 0};
 }
 
 Run run_rule(const Premises &premises, const Rule &rule, std::int64_t limit) {
@@ -169,6 +170,14 @@ Run run_rule(const Premises &premises, const Rule &rule, std::int64_t limit) {
   return run;
 }
 
+[[noreturn]] void refuse_held(Oid table) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("table \"%s\" is held since it was restored", get_rel_name(table)),
+                  errhint("Call idem_cleanup_resume() once the restore is complete, or attach the "
+                          "table again.")));
+  pg_unreachable();
+}
+
 // The table named, or all but those that a restore may not have finished with.
 List *chosen_rules(FunctionCallInfo fcinfo, const Premises &premises) {
   List *chosen = NIL;
@@ -176,8 +185,9 @@ List *chosen_rules(FunctionCallInfo fcinfo, const Premises &premises) {
   foreach (cell, idem::cleanup::rules_of(premises)) {
     auto *rule = static_cast<Rule *>(lfirst(cell));
     if (rule->records) continue;
-    if (PG_ARGISNULL(0) ? !rule->held : rule->table == PG_GETARG_OID(0))
-      chosen = lappend(chosen, rule);
+    const bool named = !PG_ARGISNULL(0) && rule->table == PG_GETARG_OID(0);
+    if (named && rule->held) refuse_held(rule->table);
+    if (named || (PG_ARGISNULL(0) && !rule->held)) chosen = lappend(chosen, rule);
   }
   if (PG_ARGISNULL(0) || chosen != NIL) return chosen;
   const char *name = get_rel_name(PG_GETARG_OID(0));

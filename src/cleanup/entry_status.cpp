@@ -52,7 +52,8 @@ void look_at_leaf(const Rule &rule, Oid relation, TimestampTz now, Live *live) {
   if (!idem::cleanup::oldest_expired(leaf, now, &at)) return;
   live->oldest = live->some ? Min(live->oldest, at) : at;
   live->some = true;
-  live->backlog += Max(idem::cleanup::estimate_backlog(leaf, now), 1);
+  const std::int64_t estimate = idem::cleanup::estimate_backlog(leaf, now);
+  live->backlog += Max(estimate, 1);
 }
 
 // What is left to do now; unknown where a table can no longer expire, which the worker reports.

@@ -68,7 +68,6 @@ COMMENT ON FUNCTION @extschema@.idem_cleanup_status() IS
 
 CREATE VIEW @extschema@.idem_stat_cleanup AS SELECT * FROM @extschema@.idem_cleanup_status();
 REVOKE ALL ON TABLE @extschema@.idem_stat_cleanup FROM PUBLIC;
-REVOKE ALL ON TYPE @extschema@.idem_stat_cleanup FROM PUBLIC;
 COMMENT ON VIEW @extschema@.idem_stat_cleanup IS
     'cleanup of this database, a row for each table: what it did since the server started, and what is left to do';
 

@@ -136,8 +136,10 @@ void review_visit(const Database &database, const DatabaseEntry &seen) {
     // What was drawn from a failure before says nothing of health.
     if (seen.failures == 0 || !seen.reported) return;
     (void)with_database(database.oid, [](DatabaseEntry &entry) { entry.failures = 0; });
-    ereport(LOG, (errmsg("cleanup of database \"%s\" works again after %d failures", database.name,
-                         seen.failures)));
+    ereport(LOG, (errmsg_plural("cleanup of database \"%s\" works again after %d failure",
+                                "cleanup of database \"%s\" works again after %d failures",
+                                static_cast<unsigned long>(seen.failures), database.name,
+                                seen.failures)));
     return;
   }
   DatabaseEntry after = seen;
@@ -224,6 +226,16 @@ int by_next_visit(const ListCell *left, const ListCell *right) {
                                                            : 0;
 }
 
+void warn_of_unserved() {
+  static bool warned = false;
+  if (!warned)
+    ereport(WARNING, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                      errmsg("pg_idem cannot keep track of so many databases"),
+                      errdetail("Some are not cleaned up in the background."),
+                      errhint("Call idem_purge() and idem_expire_run() there.")));
+  warned = true;
+}
+
 // Databases without a worker, those that waited longest first. Counts the others.
 List *candidates(Launcher &launcher, const List *databases, int *busy) {
   List *found = NIL;
@@ -232,7 +244,10 @@ List *candidates(Launcher &launcher, const List *databases, int *busy) {
     const auto *database = static_cast<const Database *>(lfirst(cell));
     auto *candidate = static_cast<Candidate *>(palloc(sizeof(Candidate)));
     candidate->database = database;
-    if (!read_database(database->oid, &candidate->entry)) continue;
+    if (!read_database(database->oid, &candidate->entry)) {
+      warn_of_unserved();
+      continue;
+    }
     if (is_busy(launcher, candidate->entry)) {
       (*busy)++;
       continue;

@@ -55,7 +55,10 @@ bool check_window(char **value, void **, GucSource) {
 bool check_databases(char **value, void **, GucSource) {
   char *copy = pstrdup(*value);
   List *names = NIL;
-  const bool valid = SplitIdentifierString(copy, ',', &names);
+  bool valid = SplitIdentifierString(copy, ',', &names);
+  ListCell *cell;
+  foreach (cell, names)
+    if (*static_cast<const char *>(lfirst(cell)) == '\0') valid = false;
   if (!valid) {
     GUC_check_errdetail("The value is not a list of database names.");
     GUC_check_errhint("Write for example 'shop, \"Order History\"', or '' for all databases.");

@@ -21,7 +21,7 @@ enum class DatabaseState : int { unknown, waiting, starting, running, absent, pa
 // and former failures say.
 enum class Request : int { none, soon, now };
 
-inline constexpr int kErrorBytes = 256;
+inline constexpr int kErrorBytes = 512;
 
 struct Problem {
   char message[kErrorBytes];  // empty: none

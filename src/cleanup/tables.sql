@@ -1,5 +1,6 @@
 -- What scopes with on_expiry => 'archive' keep of expired records. One partition for each month (UTC) in which
--- records were moved, named idem_archive_YYYY_MM; made when first needed.
+-- records were moved, named idem_archive_YYYY_MM; made when first needed. The index by key is made there and not
+-- here: it would be made a second time, and fail, where a dump is restored.
 CREATE TABLE @extschema@.idem_archive (
     archived_at timestamptz NOT NULL,
     scope text COLLATE "C" NOT NULL,
@@ -20,9 +21,6 @@ CREATE TABLE @extschema@.idem_archive (
     body bytea
 ) PARTITION BY RANGE (archived_at);
 REVOKE ALL ON TABLE @extschema@.idem_archive FROM PUBLIC;
-REVOKE ALL ON TYPE @extschema@.idem_archive FROM PUBLIC;
--- A key may have been archived many times.
-CREATE INDEX idem_archive_key_idx ON @extschema@.idem_archive (key, scope, archived_at);
 COMMENT ON TABLE @extschema@.idem_archive IS
     'expired records of scopes with on_expiry => ''archive'', by month of their move';
 
@@ -40,7 +38,6 @@ CREATE TABLE @extschema@.idem_expiries (
     archive regclass CHECK ((archive IS NOT NULL) OPERATOR(pg_catalog.=) (action OPERATOR(pg_catalog.=) 'archive'))
 );
 REVOKE ALL ON TABLE @extschema@.idem_expiries FROM PUBLIC;
-REVOKE ALL ON TYPE @extschema@.idem_expiries FROM PUBLIC;
 COMMENT ON TABLE @extschema@.idem_expiries IS
     'tables whose rows expire; written by idem_expire_attach and idem_expire_detach';
 
@@ -51,7 +48,6 @@ CREATE TABLE @extschema@.idem_cleanup_paused (
 );
 CREATE UNIQUE INDEX idem_cleanup_paused_once ON @extschema@.idem_cleanup_paused ((true));
 REVOKE ALL ON TABLE @extschema@.idem_cleanup_paused FROM PUBLIC;
-REVOKE ALL ON TYPE @extschema@.idem_cleanup_paused FROM PUBLIC;
 COMMENT ON TABLE @extschema@.idem_cleanup_paused IS
     'one row while cleanup of this database is paused; written by idem_cleanup_pause and idem_cleanup_resume';
 

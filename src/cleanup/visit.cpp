@@ -12,6 +12,16 @@ constexpr Micros kLongestRest = kSecond;
 // A trigger that hangs must not stop the tables after its own.
 constexpr int kLongestBatch = 30 * 1000;  // ms
 
+// The detail of a violated constraint is all that names the row.
+void keep(const ErrorData *error, Mishap *mishap) {
+  mishap->sqlstate = error->sqlerrcode;
+  mishap->problem.keep(error->detail == nullptr
+                           ? error->message
+                           : psprintf("%s (%s)", error->message, error->detail));
+  strlcpy(mishap->context, error->context == nullptr ? "" : error->context,
+          sizeof(mishap->context));
+}
+
 }  // namespace
 
 bool over(Visit &visit) {
@@ -49,8 +59,7 @@ bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
     FlushErrorState();
     disable_timeout(STATEMENT_TIMEOUT, false);
     AbortCurrentTransaction();
-    mishap->sqlstate = error->sqlerrcode;
-    mishap->problem.keep(error->message);
+    keep(error, mishap);
     FreeErrorData(error);
   }
   PG_END_TRY();

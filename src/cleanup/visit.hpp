@@ -27,7 +27,8 @@ bool over(Visit &visit);
 // An error that ended a transaction.
 struct Mishap {
   int sqlstate;
-  Problem problem;
+  Problem problem;            // message and detail
+  char context[kErrorBytes];  // where it was raised; may be empty
 };
 
 // Runs call(argument) in a transaction of its own, with a snapshot. False with the transaction

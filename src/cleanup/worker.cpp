@@ -85,7 +85,8 @@ void report_entry(Entry entry, TimestampTz now) {
     case Entry::paused:
       return report(DatabaseState::paused, now + kPausedNaptimes * naptime());
     case Entry::other_version: {
-      Mishap mishap = {ERRCODE_UNDEFINED_TABLE, {}};
+      Mishap mishap = {};
+      mishap.sqlstate = ERRCODE_UNDEFINED_TABLE;
       mishap.problem.keep(
           "the extension in this database is of another version; ALTER EXTENSION pg_idem UPDATE");
       return report_mishap(mishap);
@@ -211,7 +212,10 @@ void run_sweeps(Visit &visit, List *sweeps) {
 TimestampTz conclude_sweeps(Visit &visit, List *sweeps, TimestampTz others) {
   TimestampTz next = Min(others, next_visit(GetCurrentTimestamp(), naptime(), std::nullopt));
   ListCell *cell;
-  foreach (cell, sweeps) next = Min(next, conclude(visit, *static_cast<Sweep *>(lfirst(cell))));
+  foreach (cell, sweeps) {
+    const TimestampTz turn = conclude(visit, *static_cast<Sweep *>(lfirst(cell)));
+    next = Min(next, turn);
+  }
   return next;
 }
 
