@@ -154,8 +154,7 @@ Run run_leaf(const Premises &premises, const Rule &rule, Oid relation, std::int6
           ? 0
           : idem::cleanup::expire(premises, leaf, now, addresses.tids, addresses.count);
   pfree(addresses.tids);
-  // Nothing went, as when all were locked: whoever calls again at once would do so for ever.
-  return {rows, !addresses.complete && rows > 0};
+  return {rows, !addresses.complete};
 }
 
 Run run_rule(const Premises &premises, const Rule &rule, std::int64_t limit) {
@@ -167,6 +166,8 @@ Run run_rule(const Premises &premises, const Rule &rule, std::int64_t limit) {
     run.rows += leaf.rows;
     run.more = run.more || leaf.more;
   }
+  // Nothing went, as when all were locked: whoever calls again at once would do so for ever.
+  if (run.rows == 0) run.more = false;
   return run;
 }
 
