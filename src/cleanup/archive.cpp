@@ -16,8 +16,8 @@ constexpr TimestampTz kAhead = 7 * USECS_PER_DAY;
 Statement archives_statement = {
     "SELECT FROM @idem_scopes WHERE on_expiry OPERATOR(pg_catalog.=) 'archive'", 0, {}};
 
-// Named by the month, so that the name alone says what is inside. Months are counted in UTC, whatever
-// the time zone of the session.
+// Named by the month, so that the name alone says what is inside. Months are counted in UTC,
+// whatever the time zone of the session.
 Statement months_statement = {
     "SELECT pg_catalog.to_char(m, '\"idem_archive_\"YYYY_MM'),"
     " pg_catalog.to_char(m, 'YYYY-MM-DD 00:00:00+00'),"

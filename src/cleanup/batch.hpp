@@ -16,8 +16,8 @@ namespace idem::cleanup {
 std::int64_t expire(const Premises &premises, const Leaf &leaf, TimestampTz now,
                     const ItemPointerData *tids, int count);
 
-// Raises ID400 unless every column of the table exists in the archive, under the same name and of the
-// same type.
-void require_fitting_archive(Oid table, Oid archive);
+// Raises ID400 unless every column of the leaf can be stored in the rule's archive, under the same
+// name and type, and 42501 unless the owner of the leaf may insert there.
+void require_fitting_archive(const Leaf &leaf);
 
 }  // namespace idem::cleanup

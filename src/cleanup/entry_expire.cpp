@@ -48,12 +48,12 @@ bool is_table_of_user(const Premises &premises, Oid table) {
          !is_ours(premises, table);
 }
 
-void require_table_of_user(const Premises &premises, Oid table) {
+void require_table_of_user(const Premises &premises, Oid table, const char *what) {
   if (is_table_of_user(premises, table)) return;
-  ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                  errmsg("rows of \"%s\" cannot expire", get_rel_name(table)),
-                  errhint("Attach an ordinary or partitioned table; the tables of pg_idem and of "
-                          "the server look after themselves.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s \"%s\"", what, get_rel_name(table)),
+           errhint("Pass an ordinary or partitioned table, and none of pg_idem or of the "
+                   "server, which look after themselves.")));
 }
 
 AttrNumber required_column(FunctionCallInfo fcinfo, int number, Oid table) {
@@ -101,7 +101,8 @@ int optional_batch(FunctionCallInfo fcinfo, int number) {
 }
 
 // The archive that goes with the action, or InvalidOid.
-Oid archive_of(FunctionCallInfo fcinfo, int action, int archive, Oid table) {
+Oid archive_of(FunctionCallInfo fcinfo, const Premises &premises, int action, int archive,
+               Oid table) {
   const char *word = PG_ARGISNULL(action) ? "" : text_to_cstring(PG_GETARG_TEXT_PP(action));
   const bool archiving = strcmp(word, "archive") == 0;
   if (!archiving && strcmp(word, "delete") != 0)
@@ -115,11 +116,12 @@ Oid archive_of(FunctionCallInfo fcinfo, int action, int archive, Oid table) {
                     errhint("Pass action => 'archive' together with archive => 'a_table'.")));
   if (!archiving) return InvalidOid;
   const Oid target = PG_GETARG_OID(archive);
-  if (get_rel_name(target) == nullptr || target == table)
+  if (get_rel_name(target) == nullptr || idem::cleanup::descends_from(target, table) ||
+      idem::cleanup::descends_from(table, target))
     ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
                     errmsg("archive must be another table"),
                     errhint("Make one with CREATE TABLE ... (LIKE ...).")));
-  idem::cleanup::require_fitting_archive(table, target);
+  require_table_of_user(premises, target, "rows cannot be archived in");
   return target;
 }
 
@@ -128,7 +130,10 @@ void require_leaves(const Rule &rule) {
   ListCell *cell;
   foreach (cell, idem::cleanup::leaves_of(rule)) {
     Leaf leaf;
-    (void)idem::cleanup::open_leaf(rule, lfirst_oid(cell), idem::cleanup::LeafUse::expire, &leaf);
+    const Opening opening =
+        idem::cleanup::open_leaf(rule, lfirst_oid(cell), idem::cleanup::LeafUse::expire, &leaf);
+    if (opening == Opening::open && OidIsValid(rule.archive))
+      idem::cleanup::require_fitting_archive(leaf);
   }
 }
 
@@ -148,7 +153,9 @@ Run run_leaf(const Premises &premises, const Rule &rule, Oid relation, std::int6
       palloc(sizeof(ItemPointerData) * static_cast<Size>(addresses.room)));
   Cursor cursor = {};
   const TimestampTz now = GetCurrentTimestamp();
-  idem::cleanup::find_expired(leaf, now, &cursor, &addresses);
+  // What an old snapshot keeps of deleted rows may take more than one walk.
+  do idem::cleanup::find_expired(leaf, now, &cursor, &addresses);
+  while (addresses.count == 0 && addresses.room > 0 && !addresses.complete);
   const std::int64_t rows =
       addresses.count == 0
           ? 0
@@ -210,11 +217,11 @@ IDEM_FUNCTION(idem_expire_attach) {
   LockRelationOid(rule.table, ShareUpdateExclusiveLock);
   (void)required_table(fcinfo, 0);
   require_owner(rule.table);
-  require_table_of_user(premises, rule.table);
+  require_table_of_user(premises, rule.table, "rows cannot expire in");
   rule.column = required_column(fcinfo, 1, rule.table);
   rule.after = required_after(fcinfo, 2);
   rule.batch = optional_batch(fcinfo, 3);
-  rule.archive = archive_of(fcinfo, 4, 5, rule.table);
+  rule.archive = archive_of(fcinfo, premises, 4, 5, rule.table);
   require_leaves(rule);
   idem::cleanup::attach(premises, rule, get_attname(rule.table, rule.column, false));
   idem::cleanup::request_visit_at_commit(idem::cleanup::Request::soon);

@@ -12,7 +12,6 @@
 namespace {
 
 using idem::cleanup::DatabaseEntry;
-using idem::cleanup::DatabaseState;
 using idem::cleanup::Leaf;
 using idem::cleanup::Premises;
 using idem::cleanup::Problem;
@@ -117,10 +116,11 @@ void fill(Row &row, const Rule &rule, const char *state, const DatabaseEntry *da
   row.add(Int64GetDatum(table.errors), database == nullptr);
   row.add_text(problem.message[0] == '\0' ? nullptr : problem.message);
   row.add_time(problem.at);
-  row.add(live.some ? DirectFunctionCall2(timestamp_mi, TimestampTzGetDatum(now),
-                                          TimestampTzGetDatum(live.oldest))
-                    : Datum{0},
-          !live.some);
+  const bool has_age = live.some && !TIMESTAMP_NOT_FINITE(live.oldest);
+  row.add(has_age ? DirectFunctionCall2(timestamp_mi, TimestampTzGetDatum(now),
+                                        TimestampTzGetDatum(live.oldest))
+                  : Datum{0},
+          !has_age);
   row.add(Int64GetDatum(live.backlog), !live.known);
   row.add_time(next_run_of(rule, state, database, table));
 }

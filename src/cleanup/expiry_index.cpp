@@ -78,7 +78,8 @@ int64 value_at(const Scan &scan, Oid type) {
   return number_of(type, value);
 }
 
-// Entries of one value stand in the order of their addresses, as long as the index is read forwards.
+// Entries of one value stand in the order of their addresses, as long as the index is read
+// forwards.
 bool passed(const Cursor &cursor, int64 value, ItemPointer tid) {
   ItemPointerData last = cursor.tid;
   return cursor.started && value == cursor.value && ItemPointerCompare(tid, &last) <= 0;

@@ -23,9 +23,9 @@ struct Cursor {
 
 // Calls row(slot, argument) for visible rows whose column is at most `limit`, in the order of the
 // index, from behind `cursor`, which moves along; for `most` rows at most. Returns whether no such
-// row is left. Reads with the active snapshot. Entries that are not behind the cursor are passed over
-// without a look at the table: rows that were deleted, but that an old snapshot keeps in the index,
-// cost nothing again.
+// row is left. Reads with the active snapshot. Entries that are not behind the cursor are passed
+// over without a look at the table: rows that were deleted, but that an old snapshot keeps in the
+// index, cost nothing again.
 bool walk(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor, int most,
           void (*row)(TupleTableSlot *, void *), void *argument);
 

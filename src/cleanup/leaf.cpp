@@ -87,16 +87,6 @@ bool lock(Oid relation, LeafUse use) {
   return true;
 }
 
-// A child that has been detached is a table of its own. Call it with the child locked.
-bool descends_from(Oid relation, Oid ancestor) {
-  if (relation == ancestor) return true;
-  bool found = false;
-  ListCell *cell;
-  foreach (cell, server::parents_of(relation))
-    found = found || descends_from(lfirst_oid(cell), ancestor);
-  return found;
-}
-
 // As the owner, because the expressions of indexes are evaluated here.
 Opening examine(const Rule &rule, Oid relation, bool must_serve, Leaf *leaf, Defect *defect) {
   leaf->owner = server::owner_of(relation);
@@ -144,6 +134,15 @@ double planned_rows(const char *sql) {
 }
 
 }  // namespace
+
+bool descends_from(Oid relation, Oid ancestor) {
+  if (relation == ancestor) return true;
+  bool found = false;
+  ListCell *cell;
+  foreach (cell, server::parents_of(relation))
+    found = found || descends_from(lfirst_oid(cell), ancestor);
+  return found;
+}
 
 Opening open_leaf(const Rule &rule, Oid relation, LeafUse use, Leaf *leaf) {
   if (!lock(relation, use)) return Opening::busy;

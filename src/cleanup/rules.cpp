@@ -158,7 +158,13 @@ Datum expired_up_to(const Rule &rule, Oid column_type, TimestampTz now) {
 }
 
 TimestampTz expiry_of(const Rule &rule, Oid column_type, Datum value) {
-  if (column_type == DATEOID) value = DirectFunctionCall1(date_timestamptz, value);
+  // Values such as the last date there is stand for never, and adding to them would be an error.
+  constexpr TimestampTz kNever = 250000 * 365 * USECS_PER_DAY;
+  if (column_type == DATEOID) {
+    if (DatumGetDateADT(value) >= kNever / USECS_PER_DAY) return DT_NOEND;
+    value = DirectFunctionCall1(date_timestamptz, value);
+  }
+  if (DatumGetTimestampTz(value) >= kNever) return DT_NOEND;
   if (column_type == TIMESTAMPOID) value = DirectFunctionCall1(timestamp_timestamptz, value);
   return DatumGetTimestampTz(
       DirectFunctionCall2(timestamptz_pl_interval, value, IntervalPGetDatum(&rule.after)));

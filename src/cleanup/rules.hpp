@@ -40,8 +40,8 @@ bool release_held(const Premises &premises);
 // children.
 List *leaves_of(const Rule &rule);
 
-// The latest value of the rule's column in `relation` at which a row is expired at `now`, as a Datum
-// of the column's type.
+// The latest value of the rule's column in `relation` at which a row is expired at `now`, as a
+// Datum of the column's type.
 Datum expired_up_to(const Rule &rule, Oid column_type, TimestampTz now);
 
 // When a row with this value expires.

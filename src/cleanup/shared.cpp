@@ -202,7 +202,7 @@ void request_visit_at_commit(Request request) {
 
 void announce_extension() {
   if (!available()) return;
-  DatabaseEntry entry;
+  DatabaseEntry entry = {};
   if (!read_database(MyDatabaseId, &entry)) return;
   const bool known = entry.state != DatabaseState::unknown && entry.state != DatabaseState::absent;
   if (!known && !RecoveryInProgress()) request_visit_at_commit(Request::soon);

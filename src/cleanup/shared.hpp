@@ -109,8 +109,8 @@ void wake_launcher();
 void set_window_opens_at(TimestampTz time);
 TimestampTz window_opens_at();
 
-// Requests a visit of the session's own database, once its transaction commits. Does nothing without
-// preload.
+// Requests a visit of the session's own database, once its transaction commits. Does nothing
+// without preload.
 void request_visit_at_commit(Request request);
 
 // Requests a visit, soon, of the session's own database unless it is known to have the extension.

@@ -61,16 +61,18 @@ void run_batch(Batch &batch) {
   batch.rows = expire(premises, leaf, batch.sweep->now, batch.tids, batch.count);
 }
 
-// Whether the error lies with the moment and not with a row.
-bool passing(const Mishap &mishap) {
+// Whether the error lies with the moment, with the table or with us, and not with a row.
+bool unrelated(const Mishap &mishap) {
   switch (mishap.sqlstate) {
     case ERRCODE_QUERY_CANCELED:
     case ERRCODE_LOCK_NOT_AVAILABLE:
     case ERRCODE_T_R_DEADLOCK_DETECTED:
     case ERRCODE_T_R_SERIALIZATION_FAILURE:
+    case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
       return true;
     default:
-      return ERRCODE_TO_CATEGORY(mishap.sqlstate) == ERRCODE_INSUFFICIENT_RESOURCES;
+      return ERRCODE_TO_CATEGORY(mishap.sqlstate) == ERRCODE_INSUFFICIENT_RESOURCES ||
+             ERRCODE_TO_CATEGORY(mishap.sqlstate) == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
   }
 }
 
@@ -98,15 +100,15 @@ void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int co
 
 // Finds the rows that are to blame for an error, and leaves them behind.
 void expire_in_halves(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int count) {
-  if (passing(sweep.mishap)) {
+  const bool refused = count == 1 && !unrelated(sweep.mishap);
+  if (refused) sweep.refused_rows++;
+  if (unrelated(sweep.mishap) || sweep.refused_rows >= kMostRefusedRows) {
     fail(sweep);
-  } else if (count > 1) {
+  } else if (refused) {
+    note_error(sweep);
+  } else {
     expire_rows(visit, sweep, tids, count / 2);
     expire_rows(visit, sweep, tids + count / 2, count - count / 2);
-  } else if (++sweep.refused_rows >= kMostRefusedRows) {
-    fail(sweep);
-  } else {
-    note_error(sweep);
   }
 }
 

@@ -12,12 +12,13 @@ constexpr Micros kLongestRest = kSecond;
 // A trigger that hangs must not stop the tables after its own.
 constexpr int kLongestBatch = 30 * 1000;  // ms
 
-// The detail of a violated constraint is all that names the row.
+// The detail of a violated constraint is all that names the row; where there is a remedy, it says
+// more.
 void keep(const ErrorData *error, Mishap *mishap) {
   mishap->sqlstate = error->sqlerrcode;
-  mishap->problem.keep(error->detail == nullptr
-                           ? error->message
-                           : psprintf("%s (%s)", error->message, error->detail));
+  const char *more = error->hint != nullptr ? error->hint : error->detail;
+  mishap->problem.keep(more == nullptr ? error->message
+                                       : psprintf("%s (%s)", error->message, more));
   strlcpy(mishap->context, error->context == nullptr ? "" : error->context,
           sizeof(mishap->context));
 }

@@ -41,8 +41,8 @@ bool transact(Call call, Mishap *mishap) {
 }
 
 // Sleeps off what a batch that began at `since` deleted faster than the rate. A batch holds no more
-// than a second's worth, unless the rate was lowered since; either way DROP DATABASE and the like do
-// not wait longer than that for us to look up.
+// than a second's worth, unless the rate was lowered since; either way DROP DATABASE and the like
+// do not wait longer than that for us to look up.
 void rest(Visit &visit, std::int64_t rows, TimestampTz since);
 
 }  // namespace idem::cleanup

@@ -128,8 +128,8 @@ Sweep *sweep_for(const Rule &rule, TimestampTz now) {
   return sweep;
 }
 
-// Whether the table may have a turn in this visit; if not, lowers `next` to when it may. Also writes
-// down that it begins.
+// Whether the table may have a turn in this visit; if not, lowers `next` to when it may. Also
+// writes down that it begins.
 bool has_turn(const Rule &rule, const Visit &visit, TimestampTz *next) {
   if (rule.held) return false;
   bool due = true;
@@ -170,7 +170,6 @@ bool prepare(Visit &visit, List **sweeps, TimestampTz *next, Mishap *mishap) {
         visit.entry = enter(&premises);
         if (visit.entry != Entry::open) return;
         forget_dropped(premises);
-        if (archives_records(premises)) provide_partitions(premises, visit.started_at);
         *sweeps = plan_sweeps(premises, visit, next);
       },
       mishap);
