@@ -15,6 +15,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/archive.cpp \
 	src/cleanup/batch.cpp \
 	src/cleanup/conclude.cpp \
+	src/cleanup/databases.cpp \
 	src/cleanup/entry_cleanup.cpp \
 	src/cleanup/entry_expire.cpp \
 	src/cleanup/entry_status.cpp \
@@ -23,6 +24,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/leaf.cpp \
 	src/cleanup/premises.cpp \
 	src/cleanup/removal.cpp \
+	src/cleanup/review.cpp \
 	src/cleanup/rules.cpp \
 	src/cleanup/settings.cpp \
 	src/cleanup/shared.cpp \

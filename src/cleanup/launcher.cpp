@@ -1,5 +1,7 @@
 #include "cleanup/launcher.hpp"
 
+#include "cleanup/databases.hpp"
+#include "cleanup/review.hpp"
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
 #include "cleanup/worker.hpp"
@@ -12,14 +14,6 @@ namespace idem::cleanup {
 namespace {
 
 constexpr int kRestartSeconds = 5;
-// Marks a database whose DROP was interrupted; has no name in older minor releases.
-constexpr int32 kInvalidDatabase = -2;
-
-struct Database {
-  Oid oid;
-  Oid role;
-  char name[NAMEDATALEN];
-};
 
 struct Candidate {
   const Database *database;
@@ -40,53 +34,6 @@ struct Launcher {
   MemoryContext context;
   MemoryContext round;
 };
-
-// Where the owner may not log in, the worker has to be somebody else.
-Oid role_for(Oid owner) {
-  if (!server::kWorkersNeedLogin) return owner;
-  HeapTuple tuple = SearchSysCache1(AUTHOID, ObjectIdGetDatum(owner));
-  if (!HeapTupleIsValid(tuple)) return InvalidOid;
-  const bool may_log_in = reinterpret_cast<Form_pg_authid>(GETSTRUCT(tuple))->rolcanlogin;
-  ReleaseSysCache(tuple);
-  return may_log_in ? owner : InvalidOid;
-}
-
-bool is_served(const FormData_pg_database *form) {
-  return !form->datistemplate && form->datallowconn && form->datconnlimit != kInvalidDatabase;
-}
-
-// Databases that a worker may visit, as a list of Database * in the round's memory.
-List *list_databases(const Launcher &launcher) {
-  List *databases = NIL;
-  StartTransactionCommand();
-  (void)GetTransactionSnapshot();
-  Relation catalog = table_open(DatabaseRelationId, AccessShareLock);
-  TableScanDesc scan = table_beginscan_catalog(catalog, 0, nullptr);
-  for (HeapTuple tuple; HeapTupleIsValid(tuple = heap_getnext(scan, ForwardScanDirection));) {
-    const auto *form = reinterpret_cast<Form_pg_database>(GETSTRUCT(tuple));
-    if (!is_served(form)) continue;
-    const Oid role = role_for(form->datdba);
-    const MemoryContext transaction = MemoryContextSwitchTo(launcher.round);
-    auto *database = static_cast<Database *>(palloc(sizeof(Database)));
-    database->oid = form->oid;
-    database->role = role;
-    strlcpy(database->name, NameStr(form->datname), NAMEDATALEN);
-    databases = lappend(databases, database);
-    MemoryContextSwitchTo(transaction);
-  }
-  table_endscan(scan);
-  table_close(catalog, AccessShareLock);
-  CommitTransactionCommand();
-  MemoryContextSwitchTo(launcher.round);
-  return databases;
-}
-
-void forget_dropped_databases(const List *databases) {
-  List *oids = NIL;
-  ListCell *cell;
-  foreach (cell, databases) oids = lappend_oid(oids, static_cast<Database *>(lfirst(cell))->oid);
-  keep_databases(oids);
-}
 
 bool is_hired(const Launcher &launcher, Oid database) {
   ListCell *cell;
@@ -118,42 +65,6 @@ void review_hires(Launcher &launcher) {
 // A worker of a former launcher has no handle, but signs itself on.
 bool is_busy(const Launcher &launcher, const DatabaseEntry &entry) {
   return entry.worker != 0 || is_hired(launcher, entry.database);
-}
-
-void log_failure(const Database &database, const DatabaseEntry &entry) {
-  ereport(WARNING,
-          (errmsg("cleanup of database \"%s\" failed: %s", database.name, entry.problem.message),
-           errdetail("It is tried again at %s, and then after longer and longer delays without "
-                     "another message.",
-                     timestamptz_to_str(entry.next_visit))));
-}
-
-// Draws the consequences of a visit that is over.
-void review_visit(const Database &database, const DatabaseEntry &seen) {
-  const bool ended = seen.state == DatabaseState::starting || seen.state == DatabaseState::running;
-  const bool failed = ended || (seen.state == DatabaseState::failed && seen.reported);
-  if (!failed) {
-    // What was drawn from a failure before says nothing of health.
-    if (seen.failures == 0 || !seen.reported) return;
-    (void)with_database(database.oid, [](DatabaseEntry &entry) { entry.failures = 0; });
-    ereport(LOG, (errmsg_plural("cleanup of database \"%s\" works again after %d failure",
-                                "cleanup of database \"%s\" works again after %d failures",
-                                static_cast<unsigned long>(seen.failures), database.name,
-                                seen.failures)));
-    return;
-  }
-  DatabaseEntry after = seen;
-  if (ended) after.problem.keep("the worker could not connect, or was ended; see the log");
-  after.failures++;
-  after.next_visit = GetCurrentTimestamp() + back_off(after.failures, naptime());
-  (void)with_database(database.oid, [&after](DatabaseEntry &entry) {
-    entry.state = DatabaseState::failed;
-    entry.reported = false;
-    entry.problem = after.problem;
-    entry.failures = after.failures;
-    entry.next_visit = after.next_visit;
-  });
-  if (after.failures == 1) log_failure(database, after);
 }
 
 BackgroundWorker describe_worker(const Database &database, bool requested) {
@@ -206,7 +117,11 @@ bool hire(Launcher &launcher, const Candidate &candidate, TimestampTz stop_at) {
 }
 
 void note_refusal(Launcher &launcher, const DatabaseEntry &before) {
-  (void)with_database(before.database, [&before](DatabaseEntry &entry) { entry = before; });
+  (void)with_database(before.database, [&before](DatabaseEntry &entry) {
+    entry.state = before.state;
+    entry.reported = before.reported;
+    entry.request = entry.request > before.request ? entry.request : before.request;
+  });
   launcher.refusals++;
   launcher.hire_again_at = GetCurrentTimestamp() + back_off(launcher.refusals, naptime());
   log_refusal(launcher);
@@ -317,7 +232,7 @@ TimestampTz start_workers(Launcher &launcher, const List *databases) {
 TimestampTz look_around(Launcher &launcher) {
   review_hires(launcher);
   if (!settings.enabled) return DT_NOEND;
-  List *databases = list_databases(launcher);
+  List *databases = list_databases();
   forget_dropped_databases(databases);
   set_window_opens_at(GetCurrentTimestamp() + window_opens_in());
   move_stops(databases, GetCurrentTimestamp());

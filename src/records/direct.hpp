@@ -13,8 +13,8 @@
 
 namespace idem::records {
 
-// What an absence is worth: a likely one may be that of a record that is just being moved, and costs
-// no second look.
+// What an absence is worth: a likely one may be that of a record that is just being moved, and
+// costs no second look.
 enum class Absence { likely, certain };
 
 // A look with a dirty snapshot: the record as last committed or as written here, and whether an

@@ -77,8 +77,8 @@ inline void request_lock(const char *tranche) {
 #endif
 }
 
-// The tables that a table inherits from or is a partition of. 14 can detach a partition in two steps;
-// after the first it no longer counts.
+// The tables that a table inherits from or is a partition of. 14 can detach a partition in two
+// steps; after the first it no longer counts.
 inline List *parents_of(Oid relation) {
   List *parents = NIL;
   Relation catalog = table_open(InheritsRelationId, AccessShareLock);
@@ -98,8 +98,8 @@ inline List *parents_of(Oid relation) {
   return parents;
 }
 
-// 14 names the resource owner of a plan in use instead of saying whether there is one. A plan that was
-// not saved has none.
+// 14 names the resource owner of a plan in use instead of saying whether there is one. A plan that
+// was not saved has none.
 inline void release_unsaved_plan(CachedPlan *plan) {
 #if PG_VERSION_NUM >= 140000
   ReleaseCachedPlan(plan, nullptr);
