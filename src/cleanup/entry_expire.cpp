@@ -164,8 +164,11 @@ Run run_leaf(const Premises &premises, const Rule &rule, Oid relation, std::int6
   return {rows, !addresses.complete};
 }
 
-Run run_rule(const Premises &premises, const Rule &rule, std::int64_t limit) {
+// Holds the attachment until the transaction ends, so that whoever detaches the table waits for it.
+Run run_rule(const Premises &premises, Oid table, std::int64_t limit) {
   Run run = {0, false};
+  Rule rule;
+  if (!idem::cleanup::hold_rule(premises, table, &rule)) return run;
   ListCell *cell;
   foreach (cell, idem::cleanup::leaves_of(rule)) {
     // With no room left it still has to be known whether there is more.
@@ -248,7 +251,7 @@ IDEM_FUNCTION(idem_expire_run) {
   ListCell *cell;
   foreach (cell, chosen_rules(fcinfo, premises)) {
     const auto *rule = static_cast<const Rule *>(lfirst(cell));
-    const Run run = run_rule(premises, *rule, PG_GETARG_INT64(1));
+    const Run run = run_rule(premises, rule->table, PG_GETARG_INT64(1));
     Datum values[] = {ObjectIdGetDatum(rule->table), Int64GetDatum(run.rows),
                       BoolGetDatum(run.more)};
     bool nulls[] = {false, false, false};

@@ -1,6 +1,7 @@
 // idem_cleanup_status: what the view idem_stat_cleanup shows.
 
 #include "cleanup/leaf.hpp"
+#include "cleanup/review.hpp"
 #include "cleanup/rules.hpp"
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
@@ -97,8 +98,8 @@ TimestampTz next_run_of(const Rule &rule, const char *state, const DatabaseEntry
   const bool stopped =
       state != nullptr && strcmp(state, "running") != 0 && strcmp(state, "failing") != 0;
   if (database == nullptr || rule.held || stopped) return 0;
-  const TimestampTz next =
-      table.failures > 0 ? Max(table.next_turn, database->next_visit) : database->next_visit;
+  const TimestampTz due = idem::cleanup::due_at(*database);
+  const TimestampTz next = table.failures > 0 ? Max(table.next_turn, due) : due;
   return Max(next, idem::cleanup::window_opens_at());
 }
 

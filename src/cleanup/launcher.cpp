@@ -178,7 +178,8 @@ List *candidates(Launcher &launcher, const List *databases, int *busy) {
 // When the database wants its visit: at once on request, else when due and the window is open.
 TimestampTz wanted_at(const DatabaseEntry &entry, TimestampTz now) {
   if (entry.request == Request::now) return now;
-  const TimestampTz next = entry.request == Request::soon ? now : Max(entry.next_visit, now);
+  const TimestampTz due = entry.request == Request::soon ? now : due_at(entry);
+  const TimestampTz next = Max(due, now);
   return Max(next, now + window_opens_in());
 }
 
@@ -194,7 +195,11 @@ void move_stops(const List *databases, TimestampTz now) {
     const auto *database = static_cast<const Database *>(lfirst(cell));
     const bool served = serves_database(database->name);
     (void)with_database(database->oid, [=](DatabaseEntry &entry) {
-      if (entry.worker != 0 && entry.stop_at != DT_NOEND) entry.stop_at = served ? closing : now;
+      if (entry.worker == 0) return;
+      if (!served)
+        entry.stop_at = now;
+      else if (entry.stop_at != DT_NOEND)
+        entry.stop_at = closing;
     });
   }
 }

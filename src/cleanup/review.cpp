@@ -21,7 +21,23 @@ void log_recovery(const Database &database, int failures) {
                               static_cast<unsigned long>(failures), database.name, failures)));
 }
 
+Micros longest_delay(const DatabaseEntry &entry) {
+  switch (entry.state) {
+    case DatabaseState::failed:
+      return back_off(entry.failures, naptime());
+    case DatabaseState::absent:
+      return kAbsentVisit * naptime();
+    default:
+      return kLatestVisit * naptime();
+  }
+}
+
 }  // namespace
+
+TimestampTz due_at(const DatabaseEntry &entry) {
+  const TimestampTz latest = entry.finished_at + longest_delay(entry);
+  return Min(entry.next_visit, latest);
+}
 
 void review_visit(const Database &database, const DatabaseEntry &seen) {
   const bool ended = seen.state == DatabaseState::starting || seen.state == DatabaseState::running;

@@ -12,7 +12,6 @@ constexpr int kDayMinutes = 24 * 60;
 constexpr Micros kMinute = 60 * kSecond;
 constexpr Micros kDay = kDayMinutes * kMinute;
 constexpr Micros kLongestDelay = 60 * kMinute;
-constexpr int kLatestVisit = 10;  // naptimes
 
 [[noreturn]] void refuse(const std::string &window) {
   throw Error(sqlstate::kBadArgument, "\"" + window + "\" is not a time window",

@@ -35,6 +35,10 @@ Micros opens_in(const std::vector<Window> &windows, Micros time_of_day);
 // one naptime up to an hour, or one naptime if that is longer. 0 without failures.
 Micros back_off(int failures, Micros naptime);
 
+// Naptimes after which a database is looked at in any case: one with the extension, one without.
+inline constexpr int kLatestVisit = 10;
+inline constexpr int kAbsentVisit = 60;
+
 // When to come back to a database or table in which nothing was left to do at `now`, and the next
 // row expires at `next_expiry` (if any is known).
 Micros next_visit(Micros now, Micros naptime, std::optional<Micros> next_expiry);

@@ -14,8 +14,6 @@ namespace idem::cleanup {
 namespace {
 
 constexpr Micros kShortestVisit = 10 * kSecond;
-constexpr int kAbsentNaptimes = 60;
-constexpr int kPausedNaptimes = 10;
 
 // What must hold whatever ALTER DATABASE and ALTER ROLE say.
 struct Fixed {
@@ -81,9 +79,9 @@ void report_mishap(const Mishap &mishap) {
 void report_entry(Entry entry, TimestampTz now) {
   switch (entry) {
     case Entry::no_extension:
-      return report(DatabaseState::absent, now + kAbsentNaptimes * naptime());
+      return report(DatabaseState::absent, now + kAbsentVisit * naptime());
     case Entry::paused:
-      return report(DatabaseState::paused, now + kPausedNaptimes * naptime());
+      return report(DatabaseState::paused, now + kLatestVisit * naptime());
     case Entry::other_version: {
       Mishap mishap = {};
       mishap.sqlstate = ERRCODE_UNDEFINED_TABLE;
@@ -136,13 +134,17 @@ bool has_turn(const Rule &rule, const Visit &visit, TimestampTz *next) {
   bool *result = &due;
   const TimestampTz now = visit.started_at;
   const bool requested = visit.requested;
+  const Micros nap = naptime();
   // Without room for an entry it goes as well, if unseen.
   (void)with_table(MyDatabaseId, rule.table, [=](TableEntry &entry) {
-    *result = requested || entry.failures == 0 || entry.next_turn <= now;
+    // The naptime may have become shorter since.
+    const TimestampTz longest = entry.finished_at + back_off(entry.failures, nap);
+    const TimestampTz turn = Min(entry.next_turn, longest);
+    *result = requested || entry.failures == 0 || turn <= now;
     if (*result)
       entry.started_at = now;
     else
-      *next = Min(*next, entry.next_turn);
+      *next = Min(*next, turn);
   });
   return due;
 }
