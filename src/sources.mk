@@ -8,6 +8,7 @@ PURE_SOURCES = src/cleanup/schedule.cpp \
 SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
 	src/server/guard.cpp \
+	src/server/inheritance.cpp \
 	src/server/owner.cpp \
 	src/server/rows.cpp \
 	src/server/settings.cpp \
@@ -26,6 +27,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/removal.cpp \
 	src/cleanup/review.cpp \
 	src/cleanup/rules.cpp \
+	src/cleanup/run.cpp \
 	src/cleanup/settings.cpp \
 	src/cleanup/shared.cpp \
 	src/cleanup/sweep.cpp \

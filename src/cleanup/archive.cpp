@@ -1,6 +1,7 @@
 #include "cleanup/archive.hpp"
 
 #include "server/compat.hpp"
+#include "server/inheritance.hpp"
 #include "server/prelude.hpp"
 #include "server/statement.hpp"
 

@@ -27,11 +27,17 @@ const char *columns_of(Oid relation) {
   return list.data;
 }
 
+// Qualified, or null when there is no such relation.
+const char *name_of(Oid relation) {
+  const char *schema = get_namespace_name(get_rel_namespace(relation));
+  const char *name = get_rel_name(relation);
+  return schema != nullptr && name != nullptr ? quote_qualified_identifier(schema, name) : nullptr;
+}
+
 const char *archive_of(const Leaf &leaf) {
   const Oid archive = leaf.rule->archive;
-  const char *schema = get_namespace_name(get_rel_namespace(archive));
-  const char *name = get_rel_name(archive);
-  if (schema == nullptr || name == nullptr)
+  const char *name = name_of(archive);
+  if (name == nullptr)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the archive of table %s does not exist any more", leaf.name),
                     errhint("Call idem_expire_attach again with another one.")));
@@ -40,7 +46,7 @@ const char *archive_of(const Leaf &leaf) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the archive of table %s has become a part of it", leaf.name),
                     errhint("Detach it, or call idem_expire_attach again with another one.")));
-  return quote_qualified_identifier(schema, name);
+  return name;
 }
 
 // $1 is the time or date up to which rows are expired.
@@ -161,7 +167,7 @@ void require_insertable(const Leaf &leaf, Oid archive) {
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                   errmsg("the owner of table %s may not insert into archive \"%s\"", leaf.name,
                          get_rel_name(archive)),
-                  errhint("GRANT INSERT ON %s TO %s;", quote_identifier(get_rel_name(archive)),
+                  errhint("GRANT INSERT ON %s TO %s;", name_of(archive),
                           quote_identifier(GetUserNameFromId(leaf.owner, false)))));
 }
 

@@ -2,6 +2,7 @@
 
 #include "cleanup/archive.hpp"
 #include "cleanup/rules.hpp"
+#include "cleanup/run.hpp"
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
 #include "records/table.hpp"
@@ -43,6 +44,14 @@ void require_worker(const Premises &premises) {
     refuse_now("cleanup is paused here", "Call idem_cleanup_resume().");
 }
 
+// Rows go by SQL where their addresses mean nothing.
+std::int64_t purge(const Premises &premises, std::int64_t limit) {
+  const idem::cleanup::Rule rule = idem::cleanup::rule_for_records(premises);
+  if (!idem::cleanup::has_addresses(premises.records))
+    return idem::cleanup::purge(premises, GetCurrentTimestamp(), limit);
+  return idem::cleanup::run_leaf(premises, rule, premises.records, limit).rows;
+}
+
 }  // namespace
 
 IDEM_FUNCTION(idem_purge) {
@@ -57,7 +66,7 @@ IDEM_FUNCTION(idem_purge) {
   // Locked and described, so that an altered table is refused in the same words everywhere.
   (void)idem::records::records_table(fcinfo, RowExclusiveLock);
   const Premises premises = idem::cleanup::premises_of(fcinfo);
-  return Int64GetDatum(idem::cleanup::purge(premises, GetCurrentTimestamp(), PG_GETARG_INT64(0)));
+  return Int64GetDatum(purge(premises, PG_GETARG_INT64(0)));
 }
 
 IDEM_FUNCTION(idem_cleanup_now) {

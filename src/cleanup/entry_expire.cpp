@@ -3,17 +3,17 @@
 #include "cleanup/batch.hpp"
 #include "cleanup/leaf.hpp"
 #include "cleanup/rules.hpp"
+#include "cleanup/run.hpp"
 #include "cleanup/shared.hpp"
 #include "server/arguments.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
+#include "server/inheritance.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
 
 namespace {
 
-using idem::cleanup::Addresses;
-using idem::cleanup::Cursor;
 using idem::cleanup::Leaf;
 using idem::cleanup::Opening;
 using idem::cleanup::Premises;
@@ -137,50 +137,6 @@ void require_leaves(const Rule &rule) {
   }
 }
 
-struct Run {
-  std::int64_t rows;
-  bool more;
-};
-
-Run run_leaf(const Premises &premises, const Rule &rule, Oid relation, std::int64_t limit) {
-  Leaf leaf;
-  if (idem::cleanup::open_leaf(rule, relation, idem::cleanup::LeafUse::expire, &leaf) !=
-      Opening::open)
-    return {0, false};
-  Addresses addresses = {};
-  addresses.room = static_cast<int>(Min(limit, kLargestBatch));
-  addresses.tids = static_cast<ItemPointerData *>(
-      palloc(sizeof(ItemPointerData) * static_cast<Size>(addresses.room)));
-  Cursor cursor = {};
-  const TimestampTz now = GetCurrentTimestamp();
-  // What an old snapshot keeps of deleted rows may take more than one walk.
-  do idem::cleanup::find_expired(leaf, now, &cursor, &addresses);
-  while (addresses.count == 0 && addresses.room > 0 && !addresses.complete);
-  const std::int64_t rows =
-      addresses.count == 0
-          ? 0
-          : idem::cleanup::expire(premises, leaf, now, addresses.tids, addresses.count);
-  pfree(addresses.tids);
-  return {rows, !addresses.complete};
-}
-
-// Holds the attachment until the transaction ends, so that whoever detaches the table waits for it.
-Run run_rule(const Premises &premises, Oid table, std::int64_t limit) {
-  Run run = {0, false};
-  Rule rule;
-  if (!idem::cleanup::hold_rule(premises, table, &rule)) return run;
-  ListCell *cell;
-  foreach (cell, idem::cleanup::leaves_of(rule)) {
-    // With no room left it still has to be known whether there is more.
-    const Run leaf = run_leaf(premises, rule, lfirst_oid(cell), limit - run.rows);
-    run.rows += leaf.rows;
-    run.more = run.more || leaf.more;
-  }
-  // Nothing went, as when all were locked: whoever calls again at once would do so for ever.
-  if (run.rows == 0) run.more = false;
-  return run;
-}
-
 [[noreturn]] void refuse_held(Oid table) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("table \"%s\" is held since it was restored", get_rel_name(table)),
@@ -251,7 +207,7 @@ IDEM_FUNCTION(idem_expire_run) {
   ListCell *cell;
   foreach (cell, chosen_rules(fcinfo, premises)) {
     const auto *rule = static_cast<const Rule *>(lfirst(cell));
-    const Run run = run_rule(premises, rule->table, PG_GETARG_INT64(1));
+    const idem::cleanup::Run run = idem::cleanup::run_table(premises, *rule, PG_GETARG_INT64(1));
     Datum values[] = {ObjectIdGetDatum(rule->table), Int64GetDatum(run.rows),
                       BoolGetDatum(run.more)};
     bool nulls[] = {false, false, false};

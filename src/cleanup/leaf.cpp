@@ -1,6 +1,7 @@
 #include "cleanup/leaf.hpp"
 
 #include "server/compat.hpp"
+#include "server/inheritance.hpp"
 #include "server/owner.hpp"
 #include "server/prelude.hpp"
 

@@ -1,6 +1,8 @@
 #include "cleanup/rules.hpp"
 
+#include "server/inheritance.hpp"
 #include "server/prelude.hpp"
+#include "server/settings.hpp"
 
 namespace idem::cleanup {
 
@@ -85,23 +87,38 @@ List *attached(const Premises &premises) {
   return rules;
 }
 
-Rule *rule_for_records(const Premises &premises) {
-  auto *rule = static_cast<Rule *>(palloc0(sizeof(Rule)));
-  rule->table = premises.records;
-  rule->records = true;
-  rule->column = get_attnum(premises.records, "expires_at");
-  return rule;
+// With multiple inheritance a table can be met more than once.
+void add_leaves(Oid relation, List **leaves) {
+  const char kind = get_rel_relkind(relation);
+  if (kind == RELKIND_RELATION || kind == RELKIND_FOREIGN_TABLE)
+    *leaves = list_append_unique_oid(*leaves, relation);
+  ListCell *cell;
+  foreach (cell, server::children_of(relation)) add_leaves(lfirst_oid(cell), leaves);
 }
 
 }  // namespace
 
+Rule rule_for_records(const Premises &premises) {
+  Rule rule = {};
+  rule.table = premises.records;
+  rule.records = true;
+  rule.column = get_attnum(premises.records, "expires_at");
+  return rule;
+}
+
+bool has_addresses(Oid records) {
+  return server::settings.direct_access && get_rel_relkind(records) == RELKIND_RELATION;
+}
+
 List *rules_of(const Premises &premises) {
-  return lcons(rule_for_records(premises), attached(premises));
+  auto *records = static_cast<Rule *>(palloc(sizeof(Rule)));
+  *records = rule_for_records(premises);
+  return lcons(records, attached(premises));
 }
 
 bool hold_rule(const Premises &premises, Oid table, Rule *rule) {
   if (table == premises.records) {
-    *rule = *rule_for_records(premises);
+    *rule = rule_for_records(premises);
     return true;
   }
   Datum values[] = {ObjectIdGetDatum(table)};
@@ -138,14 +155,9 @@ bool release_held(const Premises &premises) {
 
 List *leaves_of(const Rule &rule) {
   List *leaves = NIL;
-  ListCell *cell;
-  // Not locked: one that is dropped meanwhile is passed over when its turn comes.
-  foreach (cell, find_all_inheritors(rule.table, NoLock, nullptr)) {
-    const Oid relation = lfirst_oid(cell);
-    const char kind = get_rel_relkind(relation);
-    if (kind == RELKIND_RELATION || kind == RELKIND_FOREIGN_TABLE)
-      leaves = lappend_oid(leaves, relation);
-  }
+  add_leaves(rule.table, &leaves);
+  // The order in which everybody takes locks on partitions.
+  list_sort(leaves, list_oid_cmp);
   return leaves;
 }
 

@@ -21,6 +21,12 @@ struct Rule {
 // longer exist are left out. Call inside a transaction.
 List *rules_of(const Premises &premises);
 
+Rule rule_for_records(const Premises &premises);
+
+// Whether rows of idem_records can be told by their addresses: it is an ordinary table here, and
+// idem.direct_access is on.
+bool has_addresses(Oid records);
+
 // Reads the rule of a table again, for a batch that must not outlive it: whoever changes it waits
 // until the transaction ends, and finds no batch at work on the former one. False when the table is
 // no longer attached, or somebody is about to change that.

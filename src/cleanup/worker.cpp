@@ -7,7 +7,6 @@
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
-#include "server/settings.hpp"
 
 namespace idem::cleanup {
 
@@ -94,14 +93,6 @@ void report_entry(Entry entry, TimestampTz now) {
   }
 }
 
-bool readable_by_address(Oid records) {
-  if (!server::settings.direct_access) return false;
-  Relation opened = table_open(records, AccessShareLock);
-  const bool heap = opened->rd_rel->relkind == RELKIND_RELATION;
-  table_close(opened, NoLock);
-  return heap;
-}
-
 void resume(Sweep &sweep) {
   TableEntry entry;
   if (!read_table(MyDatabaseId, sweep.rule.table, &entry)) return;
@@ -121,7 +112,7 @@ Sweep *sweep_for(const Rule &rule, TimestampTz now) {
   auto *sweep = static_cast<Sweep *>(palloc0(sizeof(Sweep)));
   sweep->rule = rule;
   sweep->now = now;
-  if (!rule.records || readable_by_address(rule.table)) sweep->leaves = leaves_of(rule);
+  if (!rule.records || has_addresses(rule.table)) sweep->leaves = leaves_of(rule);
   resume(*sweep);
   return sweep;
 }

@@ -77,25 +77,14 @@ inline void request_lock(const char *tranche) {
 #endif
 }
 
-// The tables that a table inherits from or is a partition of. 14 can detach a partition in two
-// steps; after the first it no longer counts.
-inline List *parents_of(Oid relation) {
-  List *parents = NIL;
-  Relation catalog = table_open(InheritsRelationId, AccessShareLock);
-  ScanKeyData key;
-  ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ,
-              ObjectIdGetDatum(relation));
-  SysScanDesc scan = systable_beginscan(catalog, InheritsRelidSeqnoIndexId, true, nullptr, 1, &key);
-  for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));) {
-    const auto *form = reinterpret_cast<Form_pg_inherits>(GETSTRUCT(tuple));
+// 14 can detach a partition in two steps; after the first it no longer counts.
+inline bool counts_as_child(Form_pg_inherits form) {
 #if PG_VERSION_NUM >= 140000
-    if (form->inhdetachpending) continue;
+  return !form->inhdetachpending;
+#else
+  (void)form;
+  return true;
 #endif
-    parents = lappend_oid(parents, form->inhparent);
-  }
-  systable_endscan(scan);
-  table_close(catalog, AccessShareLock);
-  return parents;
 }
 
 // 14 names the resource owner of a plan in use instead of saying whether there is one. A plan that

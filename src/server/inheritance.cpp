@@ -1,0 +1,38 @@
+#include "server/inheritance.hpp"
+
+#include "server/compat.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::server {
+
+namespace {
+
+// The other side of the entries that have `relation` in `column`.
+List *relatives(Oid relation, AttrNumber column, Oid index) {
+  List *found = NIL;
+  Relation catalog = table_open(InheritsRelationId, AccessShareLock);
+  ScanKeyData key;
+  ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  SysScanDesc scan = systable_beginscan(catalog, index, true, nullptr, 1, &key);
+  for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));) {
+    const auto form = reinterpret_cast<Form_pg_inherits>(GETSTRUCT(tuple));
+    if (!counts_as_child(form)) continue;
+    found =
+        lappend_oid(found, column == Anum_pg_inherits_inhrelid ? form->inhparent : form->inhrelid);
+  }
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return found;
+}
+
+}  // namespace
+
+List *parents_of(Oid relation) {
+  return relatives(relation, Anum_pg_inherits_inhrelid, InheritsRelidSeqnoIndexId);
+}
+
+List *children_of(Oid relation) {
+  return relatives(relation, Anum_pg_inherits_inhparent, InheritsParentIndexId);
+}
+
+}  // namespace idem::server
