@@ -148,7 +148,54 @@ class MemoryBenchmark:
     most: float
 
 
-BENCHMARKS: list[Benchmark | MemoryBenchmark] = [
+@dataclass(frozen=True)
+class DeletionBenchmark:
+    """The cleanup worker against a DELETE in batches of the same size."""
+
+    name: str
+    about: str
+    settings: str  # of the database
+    least: float
+
+
+@dataclass(frozen=True)
+class LatencyBenchmark:
+    """begin + finish while the cleanup worker deletes, against without."""
+
+    name: str
+    about: str
+    clients: int
+    rate: int  # transactions per second
+    rows_per_second: int
+    most: float
+
+
+@dataclass(frozen=True)
+class BuffersBenchmark:
+    """Buffers that the cleanup worker looks at while an old snapshot is open, against without."""
+
+    name: str
+    about: str
+    rounds: int  # the numbers hardly vary
+    most: float
+
+
+@dataclass(frozen=True)
+class IdleBenchmark:
+    """What the launcher does when there is nothing to do."""
+
+    name: str
+    about: str
+    naptimes: dict[str, int]  # as set, and in seconds
+    warm: int
+    most: float
+
+
+AnyBenchmark = (
+    Benchmark | MemoryBenchmark | DeletionBenchmark | LatencyBenchmark | BuffersBenchmark | IdleBenchmark
+)
+
+BENCHMARKS: list[AnyBenchmark] = [
     begin_finish("begin_finish", "durable commits", ""),
     begin_finish("begin_finish_async", "asynchronous commits", ASYNCHRONOUS),
     execute("execute", "durable commits", ""),
@@ -158,4 +205,12 @@ BENCHMARKS: list[Benchmark | MemoryBenchmark] = [
     growth(),
     MemoryBenchmark("memory_begin_finish", "begin + finish", "memory_begin_finish", most=1.0),
     MemoryBenchmark("memory_replay", "replay", "memory_replay", most=1.0),
+    DeletionBenchmark("cleanup", "one of ten records deleted, durable commits", "synchronous_commit = on", least=0.9),
+    DeletionBenchmark("cleanup_async", "one of ten records deleted, asynchronous commits", "synchronous_commit = off",
+                      least=0.9),
+    LatencyBenchmark("cleanup_latency", "99th percentile of begin + finish, 1,000 a second", clients=4, rate=1000,
+                     rows_per_second=10_000, most=1.3),
+    BuffersBenchmark("cleanup_buffers", "buffers of a batch with an old snapshot open, against without", rounds=1,
+                     most=1.5),
+    IdleBenchmark("cleanup_idle", "idle", naptimes={"1min": 60, "1s": 1}, warm=20, most=1.0),
 ]

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from statistics import median
 
-from benchmarks import ASYNCHRONOUS, BENCHMARKS, SMALL, Benchmark, MemoryBenchmark, Row
+from benchmarks import (
+    ASYNCHRONOUS,
+    BENCHMARKS,
+    SMALL,
+    Benchmark,
+    BuffersBenchmark,
+    DeletionBenchmark,
+    IdleBenchmark,
+    LatencyBenchmark,
+    MemoryBenchmark,
+)
+from buffers import count_buffers
+from deletion import delete
+from idle import rest
+from latency import watch_latency
 from report import Report, Result
+from rounds import alternate, note, ratios, typical
 from server import Load, Measured, Sessions, create_database, psql, settings, version
 
 SMALL_DATABASE = "bench_small"
@@ -19,12 +33,6 @@ WARM = 1
 WARM_LARGE = 15
 # Calls after which a session has filled its caches.
 WARM_CALLS = 10_000
-
-Round = dict[str, Measured]
-
-
-def note(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 class Comparison:
@@ -56,34 +64,17 @@ class Comparison:
         added = int(psql(database, count)) - before
         if added != arm.adds * measured.transactions:
             sys.exit(f"{arm.script}: {measured.transactions} transactions added {added} rows to {arm.table}")
-        return measured
-
-    # Every second round goes backwards, so that a machine that grows slower or faster favours neither side.
-    def one_round(self, turn: int) -> Round:
-        names = list(self.benchmark.arms)
-        measured = {name: self.measure(name) for name in (names if turn % 2 == 0 else names[::-1])}
-        note(f"{self.benchmark.name}: " + "; ".join(f"{name} {typical(name, [measured])}" for name in names))
+        note(f"{self.benchmark.name}: {name} {typical(name, [{name: measured}])}")
         return measured
 
     def results(self) -> list[Result]:
         self.prepare()
-        rounds = [self.one_round(turn) for turn in range(self.options.rounds)]
+        rounds = alternate(list(self.benchmark.arms), self.options.rounds, self.measure)
         return [
-            Result(f"{self.benchmark.about}: {row.text}", ratios_of(row, rounds), typical(row.ours, rounds),
-                   typical(row.theirs, rounds), row.least, row.most)
+            Result(f"{self.benchmark.about}: {row.text}", ratios(row.ours, row.theirs, rounds, row.cost),
+                   typical(row.ours, rounds), typical(row.theirs, rounds), row.least, row.most)
             for row in self.benchmark.rows
         ]
-
-
-def ratios_of(row: Row, rounds: list[Round]) -> list[float]:
-    ratios = [measured[row.ours].throughput / measured[row.theirs].throughput for measured in rounds]
-    return [1 / ratio for ratio in ratios] if row.cost else ratios
-
-
-def typical(name: str, rounds: list[Round]) -> str:
-    throughput = median(measured[name].throughput for measured in rounds)
-    processor = median(measured[name].processor for measured in rounds)
-    return f"{throughput:,.0f}/s, {processor:.0f} µs"
 
 
 def watch_memory(benchmark: MemoryBenchmark, options: argparse.Namespace) -> list[Result]:
@@ -99,6 +90,20 @@ def watch_memory(benchmark: MemoryBenchmark, options: argparse.Namespace) -> lis
     growth = (last - first) * 1024 / (total - warm)
     text = f"{benchmark.about}: bytes by which a session's memory grows a call, from call {warm:,} to call {total:,}"
     return [Result(text, [growth], f"{last:,} kB", f"{first:,} kB", most=benchmark.most, unit="")]
+
+
+def compare(benchmark: Benchmark, options: argparse.Namespace) -> list[Result]:
+    return Comparison(benchmark, options).results()
+
+
+MEASURES = {
+    Benchmark: compare,
+    MemoryBenchmark: watch_memory,
+    DeletionBenchmark: delete,
+    LatencyBenchmark: watch_latency,
+    BuffersBenchmark: count_buffers,
+    IdleBenchmark: rest,
+}
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -123,10 +128,7 @@ def measure(options: argparse.Namespace) -> Report:
     for benchmark in BENCHMARKS:
         if options.names and benchmark.name not in options.names:
             continue
-        if isinstance(benchmark, MemoryBenchmark):
-            report.add(watch_memory(benchmark, options))
-        else:
-            report.add(Comparison(benchmark, options).results())
+        report.add(MEASURES[type(benchmark)](benchmark, options))
     return report
 
 

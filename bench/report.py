@@ -43,7 +43,7 @@ class Result:
         return f"| {' | '.join(cells)} |"
 
 
-def first_match(path: str, pattern: str) -> str:
+def first_match(path: str | Path, pattern: str) -> str:
     found = re.search(pattern, Path(path).read_text(encoding="utf-8"), re.MULTILINE)
     return found.group(1).strip() if found else "unknown"
 

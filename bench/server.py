@@ -47,6 +47,36 @@ def create_database(database: str, records: int) -> None:
     psql(database, f"\\i bench/schema.sql\n\\set records {records}\n\\i bench/fill.sql\nCHECKPOINT;")
 
 
+def database_exists(database: str) -> bool:
+    return psql("postgres", f"SELECT 1 FROM pg_database WHERE datname = '{database}';") == "1"
+
+
+def create_template(database: str, script: str, variables: dict[str, int | str]) -> None:
+    """Fills a database by a script of this directory, to be copied."""
+    values = "".join(f"\\set {name} {value}\n" for name, value in variables.items())
+    psql("postgres", f"DROP DATABASE IF EXISTS {database};\nCREATE DATABASE {database};")
+    psql(database, f"{values}\\i bench/{script}.sql")
+
+
+def copy_database(database: str, template: str) -> None:
+    by_file = " STRATEGY file_copy" if int(psql("postgres", "SHOW server_version_num;")) >= 150000 else ""
+    psql("postgres", f"DROP DATABASE IF EXISTS {database};\nCREATE DATABASE {database} TEMPLATE {template}{by_file};")
+
+
+def configure(changed: dict[str, str]) -> None:
+    """Changes settings of the running server, and takes those back that were changed before."""
+    psql("postgres", "ALTER SYSTEM RESET ALL;\n"
+         + "".join(f"ALTER SYSTEM SET {name} = '{value}';\n" for name, value in changed.items())
+         + "SELECT pg_reload_conf();")
+    deadline = time.monotonic() + 30
+    # A session that begins after the postmaster has read them has them all.
+    while time.monotonic() < deadline:
+        if all(psql("postgres", f"SHOW {name};") == value for name, value in changed.items()):
+            return
+        time.sleep(0.05)
+    sys.exit(f"the server does not take {changed}")
+
+
 class Sessions:
     """The sessions of the server and their processor time."""
 

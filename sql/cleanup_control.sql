@@ -102,6 +102,8 @@ INSERT INTO restored VALUES (1, 'epoch'), (2, 'infinity');
 INSERT INTO untouched VALUES ('epoch');
 SELECT * FROM states ORDER BY relation;
 SELECT * FROM idem_expire_run();
+SELECT * FROM idem_expire_run('restored');
+\echo :SQLSTATE
 SELECT idem_cleanup_resume();
 SELECT table_oid = rel AS released, attnum, col FROM idem_expiries ORDER BY rel;
 SELECT idem_cleanup_pause();

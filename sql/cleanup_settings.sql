@@ -48,6 +48,7 @@ ALTER SYSTEM SET idem.cleanup_databases = 'shop,';
 ALTER SYSTEM SET idem.cleanup_databases = ',';
 ALTER SYSTEM SET idem.cleanup_databases = 'two words';
 ALTER SYSTEM SET idem.cleanup_databases = '"open';
+ALTER SYSTEM SET idem.cleanup_databases = '""';
 -- The list is one value; as several the names would lose their quotes.
 ALTER SYSTEM SET idem.cleanup_databases = shop, "Order History";
 SELECT name, setting FROM pg_file_settings WHERE name LIKE 'idem.%' AND sourcefile LIKE '%.auto.conf';

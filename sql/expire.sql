@@ -121,18 +121,21 @@ SELECT rows, more FROM idem_expire_run('t', NULL);
 SELECT * FROM idem_expire_run('pg_class');
 \echo :SQLSTATE
 -- Equal times, whichever way the index runs.
-CREATE FUNCTION drain(rel regclass, max_rows bigint, OUT runs bigint, OUT rows bigint, OUT full_runs bigint)
+-- Entries of rows that are gone may look like more, so that the last run finds none.
+CREATE FUNCTION drain(rel regclass, max_rows bigint, OUT full_runs bigint, OUT rows bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
     run record;
 BEGIN
-    SELECT 0, 0, 0 INTO runs, rows, full_runs;
+    SELECT 0, 0 INTO full_runs, rows;
     LOOP
         SELECT * INTO STRICT run FROM idem_expire_run(rel, max_rows);
-        runs := runs + 1;
         rows := rows + run.rows;
         full_runs := full_runs + (run.rows = max_rows)::integer;
         EXIT WHEN NOT run.more;
+        IF run.rows = 0 AND rows < 5000 THEN
+            RAISE EXCEPTION 'nothing expired, and yet there is more';
+        END IF;
     END LOOP;
 END $$;
 INSERT INTO t SELECT i, '2000-01-01' FROM generate_series(1, 5000) AS i;
@@ -352,7 +355,7 @@ SELECT rel, attempt(format('SELECT idem_expire_attach(%L, ''at'', ''1 day'')', r
     'idem_cleanup_paused', 'idem_stat_cleanup', 'idem_records_pkey', '0', '4294967295', 'unlogged']) AS rel;
 SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 't'::regclass \gset
 SELECT attempt(format('SELECT idem_expire_attach(%L, ''chunk_id'', ''1 day'')', :'toast'))
-    ~ '^42809 rows of "pg_toast_[0-9]+" cannot expire$' AS toast;
+    ~ '^42809 rows cannot expire in "pg_toast_[0-9]+"$' AS toast;
 CREATE TABLE columns (id integer, "null" text, at_text text, at_time time, at_timetz timetz, ats timestamptz[],
     days interval,
     "range" tstzrange, dropped timestamptz, at timestamp,

@@ -80,7 +80,8 @@ SELECT count(*) AS pauses FROM idem_cleanup_paused;
 SELECT relation, state FROM idem_stat_cleanup;
 SELECT idem_cleanup_resume();
 SELECT count(*) FROM idem_expire_run();
-SELECT (SELECT count(*) FROM idem_archive) AS archived, (SELECT count(*) FROM idem_expiries) AS attached;
+SELECT FROM idem_archive LIMIT 0;
+SELECT FROM idem_expiries LIMIT 0;
 \set VERBOSITY sqlstate
 DELETE FROM idem_records;
 DELETE FROM idem_cleanup_paused;

@@ -156,7 +156,7 @@ bool release_held(const Premises &premises) {
 List *leaves_of(const Rule &rule) {
   List *leaves = NIL;
   add_leaves(rule.table, &leaves);
-  // The order in which everybody takes locks on partitions.
+  // One order for all, as locks on them are waited for.
   list_sort(leaves, list_oid_cmp);
   return leaves;
 }
