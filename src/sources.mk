@@ -13,7 +13,6 @@ SERVER_SOURCES = src/module.cpp \
 	src/server/rows.cpp \
 	src/server/settings.cpp \
 	src/server/statement.cpp \
-	src/cleanup/archive.cpp \
 	src/cleanup/batch.cpp \
 	src/cleanup/conclude.cpp \
 	src/cleanup/databases.cpp \
@@ -24,6 +23,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/launcher.cpp \
 	src/cleanup/leaf.cpp \
 	src/cleanup/premises.cpp \
+	src/cleanup/purge.cpp \
 	src/cleanup/removal.cpp \
 	src/cleanup/review.cpp \
 	src/cleanup/rules.cpp \
@@ -33,6 +33,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/sweep.cpp \
 	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
+	src/records/archive.cpp \
 	src/records/claim.cpp \
 	src/records/direct.cpp \
 	src/records/entry_begin.cpp \

@@ -1,7 +1,7 @@
 #include "cleanup/batch.hpp"
 
-#include "cleanup/archive.hpp"
 #include "cleanup/removal.hpp"
+#include "records/archive.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/owner.hpp"
@@ -85,16 +85,14 @@ const char *move_to_archive(const Leaf &leaf) {
               psprintf("%s FROM gone", columns));
 }
 
+// For records $1 is the present.
 const char *move_records(const Premises &premises, const Leaf &leaf) {
   const char *schema = quote_identifier(get_namespace_name(premises.home.schema));
-  const char *columns =
-      "scope, key, token, attempt, created_at, lease_expires_at, expires_at, owner, fingerprint,"
-      " checkpoint, checkpoint_data, status, completed_at, code, result, body";
-  return move(leaf, psprintf("%s.idem_archive (archived_at, %s)", schema, columns),
-              psprintf("pg_catalog.statement_timestamp(), %s FROM gone WHERE EXISTS (SELECT FROM"
+  return move(leaf, psprintf("%s.idem_archive (archived_at, " IDEM_RECORD_COLUMNS ")", schema),
+              psprintf("$1, " IDEM_RECORD_COLUMNS " FROM gone WHERE EXISTS (SELECT FROM"
                        " %s.idem_scopes AS s WHERE s.scope OPERATOR(pg_catalog.=) gone.scope"
                        " AND s.on_expiry OPERATOR(pg_catalog.=) 'archive')",
-                       columns, schema));
+                       schema));
 }
 
 Datum array_of(const ItemPointerData *tids, int count) {
@@ -185,8 +183,8 @@ std::int64_t expire(const Premises &premises, const Leaf &leaf, TimestampTz now,
   if (may_remove_directly(premises, leaf)) return remove_at(leaf, now, tids, count);
   const Datum limit = expired_up_to(*leaf.rule, leaf.type, now);
   const Datum array = array_of(tids, count);
-  if (leaf.rule->records && archives_records(premises)) {
-    provide_partitions(premises, now);
+  if (leaf.rule->records && records::archives_records(premises.home)) {
+    records::provide_partitions(premises.home, now);
     return execute_as_owner(leaf, move_records(premises, leaf), limit, array).gone;
   }
   if (!OidIsValid(leaf.rule->archive))

@@ -1,6 +1,6 @@
 // idem_purge, and what an operator tells the worker: now, pause, resume.
 
-#include "cleanup/archive.hpp"
+#include "cleanup/purge.hpp"
 #include "cleanup/rules.hpp"
 #include "cleanup/run.hpp"
 #include "cleanup/settings.hpp"

@@ -1,6 +1,6 @@
 #include "cleanup/removal.hpp"
 
-#include "cleanup/archive.hpp"
+#include "records/archive.hpp"
 #include "server/owner.hpp"
 #include "server/prelude.hpp"
 
@@ -76,7 +76,8 @@ void remove_row(TupleTableSlot *slot, void *argument) {
 }  // namespace
 
 bool may_remove_directly(const Premises &premises, const Leaf &leaf) {
-  if (leaf.rule->records ? archives_records(premises) : OidIsValid(leaf.rule->archive))
+  if (leaf.rule->records ? records::archives_records(premises.home)
+                         : OidIsValid(leaf.rule->archive))
     return false;
   if (pg_class_aclcheck(leaf.relation, leaf.owner, ACL_DELETE) != ACLCHECK_OK) return false;
   Relation heap = table_open(leaf.relation, NoLock);

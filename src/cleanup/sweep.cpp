@@ -1,7 +1,7 @@
 #include "cleanup/sweep.hpp"
 
-#include "cleanup/archive.hpp"
 #include "cleanup/batch.hpp"
+#include "cleanup/purge.hpp"
 #include "cleanup/removal.hpp"
 #include "cleanup/settings.hpp"
 #include "server/compat.hpp"

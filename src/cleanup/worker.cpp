@@ -1,9 +1,9 @@
 #include "cleanup/worker.hpp"
 
-#include "cleanup/archive.hpp"
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
 #include "cleanup/sweep.hpp"
+#include "records/archive.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
@@ -170,16 +170,18 @@ bool prepare(Visit &visit, List **sweeps, TimestampTz *next, Mishap *mishap) {
 
 // One month in a transaction; with a backlog of months, one after the other.
 bool drop_old_partitions(Visit &visit, Mishap *mishap) {
-  Dropping dropping = Dropping::dropped;
-  Dropping *result = &dropping;
-  while (dropping == Dropping::dropped && settings.archive_retention >= 0 && !over(visit)) {
+  records::Dropping dropping = records::Dropping::dropped;
+  records::Dropping *result = &dropping;
+  while (dropping == records::Dropping::dropped && settings.archive_retention >= 0 &&
+         !over(visit)) {
     const bool done = transact(
         [&visit, result] {
           Premises premises;
-          *result = Dropping::nothing_to_drop;
+          *result = records::Dropping::nothing_to_drop;
           visit.entry = enter(&premises);
           if (visit.entry == Entry::open)
-            *result = drop_old_partition(premises, visit.started_at, settings.archive_retention);
+            *result = records::drop_old_partition(premises.home, visit.started_at,
+                                                  settings.archive_retention);
         },
         mishap);
     if (!done) return false;

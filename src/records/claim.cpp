@@ -125,13 +125,20 @@ void draw_grant(Attempt &attempt) {
   grant.token = next_token(*attempt.table);
 }
 
+// A released record has not expired: nothing happened that is worth keeping.
+bool archives(const Attempt &attempt) {
+  return attempt.settings->archives && expired(*attempt.expected, attempt.grant.granted_at);
+}
+
 bool write_claim(Attempt &attempt) {
   const Identity &id = attempt.request->id;
   switch (attempt.step) {
     case BeginStep::insert:
       return insert_claim(*attempt.table, id, attempt.grant, attempt.competitor);
     case BeginStep::reclaim:
-      return reclaim(*attempt.table, id, attempt.grant, *attempt.expected);
+      return archives(attempt)
+                 ? reclaim_archiving(*attempt.table, id, attempt.grant, *attempt.expected)
+                 : reclaim(*attempt.table, id, attempt.grant, *attempt.expected);
     default:
       return take_over(*attempt.table, id, attempt.grant, *attempt.expected, &attempt.handover);
   }

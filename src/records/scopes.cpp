@@ -61,7 +61,8 @@ void prepare_cache(Oid scopes) {
 
 server::Statement scope_statement = {
     "SELECT retain, lease, max_attempts, on_abandoned OPERATOR(pg_catalog.=) 'hold',"
-    " max_result_bytes, require_fingerprint, member::pg_catalog.oid FROM @idem_scopes"
+    " max_result_bytes, require_fingerprint, member::pg_catalog.oid,"
+    " on_expiry OPERATOR(pg_catalog.=) 'archive' FROM @idem_scopes"
     " WHERE scope OPERATOR(pg_catalog.=) $1",
     1,
     {TEXTOID}};
@@ -91,6 +92,7 @@ void read_row(CachedScope &scope) {
   settings.max_result_bytes = DatumGetInt32(read_column(5, &scope.has_max_result_bytes));
   settings.require_fingerprint = DatumGetBool(read_column(6, &present));
   settings.member = DatumGetObjectId(read_column(7, &present));
+  settings.archives = DatumGetBool(read_column(8, &present));
 }
 
 // The transaction's own snapshot may be older than an invalidation that has been processed already;

@@ -16,7 +16,8 @@ struct ScopeSettings {
   Interval lease;
   std::int32_t max_result_bytes;
   bool require_fingerprint;
-  Oid member;  // InvalidOid: everybody who may call the function
+  bool archives;  // what expires goes to idem_archive
+  Oid member;     // InvalidOid: everybody who may call the function
 };
 
 // The settings of a scope, with those that it leaves open taken from idem.*. Reads the newest

@@ -1,5 +1,6 @@
 #include "records/store.hpp"
 
+#include "records/archive.hpp"
 #include "records/direct.hpp"
 #include "server/prelude.hpp"
 #include "server/settings.hpp"
@@ -26,16 +27,33 @@ Statement insert_statement = {
     8,
     {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID}};
 
-Statement reclaim_statement = {
-    "UPDATE @idem_records SET status = 'in_progress', token = $3, attempt = 1, owner = $4,"
-    " created_at = $5, lease_expires_at = $6, expires_at = $7, fingerprint = $8,"
-    " completed_at = NULL, code = NULL, result = NULL, body = NULL, checkpoint = NULL,"
-    " checkpoint_data = NULL WHERE " THE_RECORD
-    " AND token OPERATOR(pg_catalog.=) $9 AND status OPERATOR(pg_catalog.=) $10"
-    " AND lease_expires_at OPERATOR(pg_catalog.=) $11",
+#define AS_EXPECTED                                                                \
+  THE_RECORD                                                                       \
+      " AND token OPERATOR(pg_catalog.=) $9 AND status OPERATOR(pg_catalog.=) $10" \
+      " AND lease_expires_at OPERATOR(pg_catalog.=) $11"
+#define CLAIM_AS_NEW                                                                      \
+  "UPDATE @idem_records SET status = 'in_progress', token = $3, attempt = 1, owner = $4," \
+  " created_at = $5, lease_expires_at = $6, expires_at = $7, fingerprint = $8,"           \
+  " completed_at = NULL, code = NULL, result = NULL, body = NULL, checkpoint = NULL,"     \
+  " checkpoint_data = NULL WHERE " AS_EXPECTED
+
+Statement reclaim_statement = {CLAIM_AS_NEW,
+                               11,
+                               {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID,
+                                TIMESTAMPTZOID, BYTEAOID, INT8OID, TEXTOID, TIMESTAMPTZOID}};
+
+// Locked first: what is kept is what is overwritten, or nothing of either.
+Statement reclaim_archiving_statement = {
+    "WITH former AS MATERIALIZED (SELECT * FROM @idem_records WHERE " AS_EXPECTED
+    " FOR UPDATE), kept AS (INSERT INTO @idem_archive (archived_at, " IDEM_RECORD_COLUMNS
+    ") SELECT $5, " IDEM_RECORD_COLUMNS " FROM former) " CLAIM_AS_NEW
+    " AND EXISTS (SELECT FROM former)",
     11,
     {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID,
      INT8OID, TEXTOID, TIMESTAMPTZOID}};
+
+#undef CLAIM_AS_NEW
+#undef AS_EXPECTED
 
 // expires_at stays as the first claim fixed it: moving it would cost a new index entry.
 Statement take_over_statement = {
@@ -198,6 +216,15 @@ bool settle_by_sql(const RecordsTable &table, const Identity &id, std::int64_t t
   return wrote(settle_statement, table, parameters);
 }
 
+bool reclaim_by(Statement &statement, const RecordsTable &table, const Identity &id,
+                const Grant &grant, const RecordState &expected) {
+  Parameters parameters = parameters_for(id, grant);
+  parameters.add(Int64GetDatum(expected.token));
+  parameters.add_status(expected.status);
+  parameters.add_time(expected.lease_expires_at);
+  return wrote(statement, table, parameters);
+}
+
 bool may_read_directly(const RecordsTable &table) {
   return table.direct && server::settings.direct_access;
 }
@@ -237,11 +264,13 @@ bool settle(const RecordsTable &table, const Identity &id, std::int64_t token,
 
 bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
              const RecordState &expected) {
-  Parameters parameters = parameters_for(id, grant);
-  parameters.add(Int64GetDatum(expected.token));
-  parameters.add_status(expected.status);
-  parameters.add_time(expected.lease_expires_at);
-  return wrote(reclaim_statement, table, parameters);
+  return reclaim_by(reclaim_statement, table, id, grant, expected);
+}
+
+bool reclaim_archiving(const RecordsTable &table, const Identity &id, const Grant &grant,
+                       const RecordState &expected) {
+  provide_partition(table.home, grant.granted_at);
+  return reclaim_by(reclaim_archiving_statement, table, id, grant, expected);
 }
 
 bool take_over(const RecordsTable &table, const Identity &id, const Grant &grant,

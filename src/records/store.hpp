@@ -32,6 +32,9 @@ bool insert_claim(const RecordsTable &table, const Identity &id, const Grant &gr
                   bool competitor);
 bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
              const RecordState &expected);
+// The same for an expired record whose scope archives: moves what was there to idem_archive.
+bool reclaim_archiving(const RecordsTable &table, const Identity &id, const Grant &grant,
+                       const RecordState &expected);
 
 // What the former owner left behind, as it was when its claim was taken over: later than the look,
 // if the write had to wait for its last transaction.

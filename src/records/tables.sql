@@ -48,6 +48,32 @@ COMMENT ON COLUMN @extschema@.idem_records.lease_expires_at IS
 COMMENT ON COLUMN @extschema@.idem_records.expires_at IS
     'when the record counts as absent; fixed by the first claim';
 
+-- What scopes with on_expiry => 'archive' keep of expired records. One partition for each month (UTC) in which
+-- records were moved, named idem_archive_YYYY_MM; made when first needed. The index by key is made there and not
+-- here: it would be made a second time, and fail, where a dump is restored.
+CREATE TABLE @extschema@.idem_archive (
+    archived_at timestamptz NOT NULL,
+    scope text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    token bigint NOT NULL,
+    attempt integer NOT NULL,
+    created_at timestamptz NOT NULL,
+    lease_expires_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    owner text COLLATE "C",
+    fingerprint bytea,
+    checkpoint text COLLATE "C",
+    checkpoint_data jsonb,
+    status text COLLATE "C" NOT NULL,
+    completed_at timestamptz,
+    code integer,
+    result jsonb,
+    body bytea
+) PARTITION BY RANGE (archived_at);
+REVOKE ALL ON TABLE @extschema@.idem_archive FROM PUBLIC;
+COMMENT ON TABLE @extschema@.idem_archive IS
+    'expired records of scopes with on_expiry => ''archive'', by month of their move';
+
 CREATE TABLE @extschema@.idem_scopes (
     scope text COLLATE "C" PRIMARY KEY
         CHECK (pg_catalog.octet_length(scope) OPERATOR(pg_catalog.>=) 1

@@ -1,0 +1,16 @@
+// Expiring records by SQL alone, where rows have no addresses that mean anything.
+
+#pragma once
+
+#include <cstdint>
+
+#include "cleanup/premises.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::cleanup {
+
+// Moves or deletes up to `limit` expired records by SQL alone, oldest first, passing over locked
+// ones. Makes the archive's partition where it is missing. Works on any kind of table.
+std::int64_t purge(const Premises &premises, TimestampTz now, std::int64_t limit);
+
+}  // namespace idem::cleanup
