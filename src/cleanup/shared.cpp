@@ -93,12 +93,15 @@ void at_end(XactEvent event, void *) {
 
 }  // namespace
 
+void keep_text(char (&to)[kErrorBytes], const char *from) {
+  const int length = static_cast<int>(strlen(from));
+  const int kept = length < kErrorBytes ? length : pg_mbcliplen(from, length, kErrorBytes - 1);
+  memcpy(to, from, static_cast<size_t>(kept));
+  to[kept] = '\0';
+}
+
 void Problem::keep(const char *text) {
-  // Cut where a character ends, or the view could not show it.
-  const int length = static_cast<int>(strlen(text));
-  const int kept = length < kErrorBytes ? length : pg_mbcliplen(text, length, kErrorBytes - 1);
-  memcpy(message, text, static_cast<size_t>(kept));
-  message[kept] = '\0';
+  keep_text(message, text);
   at = GetCurrentTimestamp();
 }
 

@@ -23,6 +23,9 @@ enum class Request : int { none, soon, now };
 
 inline constexpr int kErrorBytes = 512;
 
+// Copies a text, cut where a character ends if it is too long.
+void keep_text(char (&to)[kErrorBytes], const char *from);
+
 struct Problem {
   char message[kErrorBytes];  // empty: none
   TimestampTz at;

@@ -19,8 +19,7 @@ void keep(const ErrorData *error, Mishap *mishap) {
   const char *more = error->hint != nullptr ? error->hint : error->detail;
   mishap->problem.keep(more == nullptr ? error->message
                                        : psprintf("%s (%s)", error->message, more));
-  strlcpy(mishap->context, error->context == nullptr ? "" : error->context,
-          sizeof(mishap->context));
+  keep_text(mishap->context, error->context == nullptr ? "" : error->context);
 }
 
 }  // namespace
@@ -64,6 +63,8 @@ bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
     FreeErrorData(error);
   }
   PG_END_TRY();
+  // The alarm may have gone off when all was over; the next transaction is not meant.
+  QueryCancelPending = false;
   MemoryContextSwitchTo(context);
   if (done) server::deliver_notifications();
   return done;
