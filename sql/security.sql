@@ -97,6 +97,11 @@ DROP FUNCTION may, use_scope;
 -- Tables of an ordinary owner, behind row security that lets nobody through, not even the owner.
 ALTER TABLE idem_records OWNER TO regress_idem_owner;
 ALTER TABLE idem_scopes OWNER TO regress_idem_owner;
+ALTER TABLE idem_archive OWNER TO regress_idem_owner;
+ALTER TABLE idem_expiries OWNER TO regress_idem_owner;
+ALTER TABLE idem_cleanup_paused OWNER TO regress_idem_owner;
+-- For the partitions of the archive.
+GRANT CREATE ON SCHEMA public TO regress_idem_owner;
 ALTER SEQUENCE idem_tokens OWNER TO regress_idem_owner;
 ALTER TABLE idem_records ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 ALTER TABLE idem_scopes ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

@@ -87,9 +87,12 @@ List *attached(const Premises &premises) {
   return rules;
 }
 
-// With multiple inheritance a table can be met more than once.
+// With multiple inheritance a table can be met more than once. A temporary child belongs to its
+// session alone.
 void add_leaves(Oid relation, List **leaves) {
   const char kind = get_rel_relkind(relation);
+  const bool gone = kind == '\0';
+  if (gone || get_rel_persistence(relation) == RELPERSISTENCE_TEMP) return;
   if (kind == RELKIND_RELATION || kind == RELKIND_FOREIGN_TABLE)
     *leaves = list_append_unique_oid(*leaves, relation);
   ListCell *cell;
