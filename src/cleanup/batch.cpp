@@ -4,6 +4,7 @@
 #include "records/archive.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
+#include "server/inheritance.hpp"
 #include "server/owner.hpp"
 #include "server/prelude.hpp"
 
@@ -42,7 +43,7 @@ const char *archive_of(const Leaf &leaf) {
                     errmsg("the archive of table %s does not exist any more", leaf.name),
                     errhint("Call idem_expire_attach again with another one.")));
   // It may have become one since it was accepted, and rows would go round for ever.
-  if (descends_from(archive, leaf.rule->table))
+  if (server::descends_from(archive, leaf.rule->table))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the archive of table %s has become a part of it", leaf.name),
                     errhint("Detach it, or call idem_expire_attach again with another one.")));

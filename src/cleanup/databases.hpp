@@ -12,8 +12,9 @@ struct Database {
   char name[NAMEDATALEN];
 };
 
-// Those that a worker may visit, as a list of Database * in the current memory context: no templates,
-// none that forbid connections, none left invalid by an interrupted DROP. Runs a transaction.
+// Those that a worker may visit, as a list of Database * in the current memory context: no
+// templates, none that forbid connections, none left invalid by an interrupted DROP. Runs a
+// transaction.
 List *list_databases();
 
 // Forgets what is shared about databases that are not in the list.

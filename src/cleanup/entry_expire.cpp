@@ -116,8 +116,8 @@ Oid archive_of(FunctionCallInfo fcinfo, const Premises &premises, int action, in
                     errhint("Pass action => 'archive' together with archive => 'a_table'.")));
   if (!archiving) return InvalidOid;
   const Oid target = PG_GETARG_OID(archive);
-  if (get_rel_name(target) == nullptr || idem::cleanup::descends_from(target, table) ||
-      idem::cleanup::descends_from(table, target))
+  if (get_rel_name(target) == nullptr || idem::server::descends_from(target, table) ||
+      idem::server::descends_from(table, target))
     ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
                     errmsg("archive must be another table"),
                     errhint("Make one with CREATE TABLE ... (LIKE ...).")));

@@ -91,7 +91,8 @@ bool lock(Oid relation, LeafUse use) {
 // As the owner, because the expressions of indexes are evaluated here.
 Opening examine(const Rule &rule, Oid relation, bool must_serve, Leaf *leaf, Defect *defect) {
   leaf->owner = server::owner_of(relation);
-  if (!OidIsValid(leaf->owner) || !descends_from(relation, rule.table)) return Opening::gone;
+  if (!OidIsValid(leaf->owner) || !server::descends_from(relation, rule.table))
+    return Opening::gone;
   server::as_owner(leaf->owner, [&rule, relation, must_serve, leaf, defect] {
     Relation opened = table_open(relation, NoLock);
     *defect = describe(rule, opened, leaf);
@@ -135,15 +136,6 @@ double planned_rows(const char *sql) {
 }
 
 }  // namespace
-
-bool descends_from(Oid relation, Oid ancestor) {
-  if (relation == ancestor) return true;
-  bool found = false;
-  ListCell *cell;
-  foreach (cell, server::parents_of(relation))
-    found = found || descends_from(lfirst_oid(cell), ancestor);
-  return found;
-}
 
 Opening open_leaf(const Rule &rule, Oid relation, LeafUse use, Leaf *leaf) {
   if (!lock(relation, use)) return Opening::busy;

@@ -32,10 +32,6 @@ enum class LeafUse { look, expire, expire_at_once };
 // rows of it cannot expire (any more), with the remedy.
 Opening open_leaf(const Rule &rule, Oid relation, LeafUse use, Leaf *leaf);
 
-// Whether a relation is another, or a partition or child of it. A child that has been detached is a
-// table of its own.
-bool descends_from(Oid relation, Oid ancestor);
-
 // Whether open_leaf would raise none of these now.
 bool can_expire(const Rule &rule, Oid relation);
 

@@ -87,16 +87,11 @@ List *attached(const Premises &premises) {
   return rules;
 }
 
-// With multiple inheritance a table can be met more than once. A temporary child belongs to its
-// session alone.
-void add_leaves(Oid relation, List **leaves) {
+// A temporary child belongs to its session alone.
+bool may_have_rows(Oid relation) {
   const char kind = get_rel_relkind(relation);
-  const bool gone = kind == '\0';
-  if (gone || get_rel_persistence(relation) == RELPERSISTENCE_TEMP) return;
-  if (kind == RELKIND_RELATION || kind == RELKIND_FOREIGN_TABLE)
-    *leaves = list_append_unique_oid(*leaves, relation);
-  ListCell *cell;
-  foreach (cell, server::children_of(relation)) add_leaves(lfirst_oid(cell), leaves);
+  return (kind == RELKIND_RELATION || kind == RELKIND_FOREIGN_TABLE) &&
+         get_rel_persistence(relation) != RELPERSISTENCE_TEMP;
 }
 
 }  // namespace
@@ -158,7 +153,9 @@ bool release_held(const Premises &premises) {
 
 List *leaves_of(const Rule &rule) {
   List *leaves = NIL;
-  add_leaves(rule.table, &leaves);
+  ListCell *cell;
+  foreach (cell, server::descendants_of(rule.table))
+    if (may_have_rows(lfirst_oid(cell))) leaves = lappend_oid(leaves, lfirst_oid(cell));
   // One order for all, as locks on them are waited for.
   list_sort(leaves, list_oid_cmp);
   return leaves;

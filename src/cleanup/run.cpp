@@ -18,7 +18,8 @@ Addresses addresses_for(std::int64_t rows) {
   return addresses;
 }
 
-// A table before its attachment, as in attaching, and as in a migration that alters and detaches it.
+// A table before its attachment, as in attaching, and as in a migration that alters and detaches
+// it.
 void lock_leaves(const List *leaves) {
   ListCell *cell;
   foreach (cell, leaves) LockRelationOid(lfirst_oid(cell), RowExclusiveLock);

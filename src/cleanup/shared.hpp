@@ -44,6 +44,7 @@ struct DatabaseEntry {
   TimestampTz stop_at;  // when the running worker has to leave, because the window closes
   TimestampTz started_at;
   TimestampTz finished_at;
+  Oid last_turn;    // the table that was served last
   Problem problem;  // of the last failure
 };
 

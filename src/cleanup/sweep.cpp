@@ -12,6 +12,8 @@ namespace idem::cleanup {
 namespace {
 
 constexpr int kBatchesPerChunk = 32;
+// With a low rate or slow triggers a turn of so many batches would be a visit.
+constexpr Micros kLongestTurn = kSecond;
 constexpr int kMostRefusedRows = 10;
 
 struct Batch {
@@ -30,6 +32,13 @@ Oid current_leaf(const Sweep &sweep) {
 int batch_rows(const Sweep &sweep) {
   return batch_size(sweep.rule.batch > 0 ? sweep.rule.batch : settings.batch,
                     settings.rows_per_second);
+}
+
+// With a rate no more than it gives in a second.
+int batches_of_turn(const Sweep &sweep) {
+  if (settings.rows_per_second == 0) return kBatchesPerChunk;
+  const int batches = Max(settings.rows_per_second / batch_rows(sweep), 1);
+  return Min(batches, kBatchesPerChunk);
 }
 
 // Deferred triggers would run at commit, when the rights of the table's owner are left behind.
@@ -134,7 +143,7 @@ void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int co
 void purge_records(Visit &visit, Sweep &sweep) {
   const int limit = batch_rows(sweep);
   std::int64_t rows = 0;
-  for (int i = 0; i < kBatchesPerChunk && !over(visit); i++) {
+  for (int i = 0; i < batches_of_turn(sweep) && !over(visit); i++) {
     const TimestampTz since = GetCurrentTimestamp();
     const bool done = transact(
         [&visit, &sweep, &rows, limit] {
@@ -238,8 +247,10 @@ bool take_step(Visit &visit, Sweep &sweep, const Step &step, TimestampTz since) 
 
 // Deletes along the index, where that can be done without the executor.
 void walk_leaf(Visit &visit, Sweep &sweep) {
+  const TimestampTz ends_at = GetCurrentTimestamp() + kLongestTurn;
   for (int i = 0; i < kBatchesPerChunk && !over(visit); i++) {
     const TimestampTz since = GetCurrentTimestamp();
+    if (since >= ends_at) return;
     Step step = {};
     step.visit = &visit;
     step.sweep = &sweep;
@@ -274,7 +285,7 @@ void take_turn(Visit &visit, Sweep &sweep) {
   if (!sweep.by_address) return walk_leaf(visit, sweep);
   const MemoryContext caller = MemoryContextSwitchTo(visit.context);
   Addresses addresses = {};
-  addresses.room = batch_rows(sweep) * kBatchesPerChunk;
+  addresses.room = batch_rows(sweep) * batches_of_turn(sweep);
   addresses.tids = static_cast<ItemPointerData *>(palloc_extended(
       sizeof(ItemPointerData) * static_cast<Size>(addresses.room), MCXT_ALLOC_HUGE));
   expire_chunk(visit, sweep, addresses);

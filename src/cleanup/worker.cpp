@@ -189,6 +189,29 @@ bool drop_old_partitions(Visit &visit, Mishap *mishap) {
   return true;
 }
 
+void note_turn(Oid table) {
+  (void)with_database(MyDatabaseId, [table](DatabaseEntry &entry) { entry.last_turn = table; });
+}
+
+// Behind the table that had the last turn, so that a visit's end is not always at the cost of the
+// same.
+List *in_turn(List *sweeps) {
+  DatabaseEntry entry = {};
+  (void)read_database(MyDatabaseId, &entry);
+  List *first = NIL;
+  List *last = NIL;
+  bool passed = false;
+  ListCell *cell;
+  foreach (cell, sweeps) {
+    if (passed)
+      first = lappend(first, lfirst(cell));
+    else
+      last = lappend(last, lfirst(cell));
+    passed = passed || static_cast<Sweep *>(lfirst(cell))->rule.table == entry.last_turn;
+  }
+  return list_concat(first, last);
+}
+
 void run_sweeps(Visit &visit, List *sweeps) {
   for (bool more = true; more && !over(visit);) {
     more = false;
@@ -197,6 +220,7 @@ void run_sweeps(Visit &visit, List *sweeps) {
       auto *sweep = static_cast<Sweep *>(lfirst(cell));
       if (sweep->progress != Progress::under_way || over(visit)) continue;
       take_turn(visit, *sweep);
+      note_turn(sweep->rule.table);
       more = more || sweep->progress == Progress::under_way;
     }
   }
@@ -220,7 +244,7 @@ void clean_up(Visit &visit) {
   if (!prepare(visit, &sweeps, &others, &mishap)) return report_mishap(mishap);
   if (visit.entry != Entry::open) return report_entry(visit.entry, visit.started_at);
   const bool dropped = drop_old_partitions(visit, &mishap);
-  run_sweeps(visit, sweeps);
+  run_sweeps(visit, in_turn(sweeps));
   const TimestampTz next = conclude_sweeps(visit, sweeps, others);
   if (!dropped) return report_mishap(mishap);
   if (visit.entry != Entry::open) return report_entry(visit.entry, GetCurrentTimestamp());

@@ -27,10 +27,10 @@ Statement insert_statement = {
     8,
     {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID}};
 
-#define AS_EXPECTED                                                                \
-  THE_RECORD                                                                       \
-      " AND token OPERATOR(pg_catalog.=) $9 AND status OPERATOR(pg_catalog.=) $10" \
-      " AND lease_expires_at OPERATOR(pg_catalog.=) $11"
+#define AS_EXPECTED                                                            \
+  THE_RECORD                                                                   \
+  " AND token OPERATOR(pg_catalog.=) $9 AND status OPERATOR(pg_catalog.=) $10" \
+  " AND lease_expires_at OPERATOR(pg_catalog.=) $11"
 #define CLAIM_AS_NEW                                                                      \
   "UPDATE @idem_records SET status = 'in_progress', token = $3, attempt = 1, owner = $4," \
   " created_at = $5, lease_expires_at = $6, expires_at = $7, fingerprint = $8,"           \

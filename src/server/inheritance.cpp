@@ -25,14 +25,33 @@ List *relatives(Oid relation, AttrNumber column, Oid index) {
   return found;
 }
 
+List *children_of(Oid relation) {
+  return relatives(relation, Anum_pg_inherits_inhparent, InheritsParentIndexId);
+}
+
+// A generation at a time and each relation once: with multiple inheritance there can be more ways
+// to a table than tables.
+List *all_from(Oid relation, List *(*next)(Oid)) {
+  List *found = list_make1_oid(relation);
+  for (int i = 0; i < list_length(found); i++) {
+    CHECK_FOR_INTERRUPTS();
+    found = list_concat_unique_oid(found, next(list_nth_oid(found, i)));
+  }
+  return found;
+}
+
 }  // namespace
 
 List *parents_of(Oid relation) {
   return relatives(relation, Anum_pg_inherits_inhrelid, InheritsRelidSeqnoIndexId);
 }
 
-List *children_of(Oid relation) {
-  return relatives(relation, Anum_pg_inherits_inhparent, InheritsParentIndexId);
+List *descendants_of(Oid relation) {
+  return all_from(relation, children_of);
+}
+
+bool descends_from(Oid relation, Oid ancestor) {
+  return list_member_oid(all_from(relation, parents_of), ancestor);
 }
 
 }  // namespace idem::server
