@@ -12,7 +12,7 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(idem_node cleaning_node cleanup_status log_since wait_for wait_until);
+our @EXPORT = qw(idem_node log_since wait_for wait_until);
 
 use constant DEADLINE => 120;
 
@@ -26,21 +26,6 @@ sub idem_node
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_idem');
 	return $node;
-}
-
-# The same for a server that cleans up, every second.
-sub cleaning_node
-{
-	my ($name, %settings) = @_;
-	return idem_node($name, shared_preload_libraries => 'pg_idem', 'idem.cleanup_naptime' => '1s', %settings);
-}
-
-# Columns of a table's row in idem_stat_cleanup.
-sub cleanup_status
-{
-	my ($node, $table, $columns, $database) = @_;
-	return $node->safe_psql($database // 'postgres',
-		"SELECT $columns FROM idem_stat_cleanup WHERE relation = '$table'::regclass");
 }
 
 # What the server has logged from a position on; without one, the position to pass later.
@@ -63,7 +48,7 @@ sub wait_for
 	return;
 }
 
-# Waits until an expression of SQL is true.
+# Waits until an expression of SQL is true; the server may restart meanwhile.
 sub wait_until
 {
 	my ($node, $expression, $what, $database) = @_;
