@@ -72,6 +72,12 @@ IDEM_FUNCTION(idem_purge) {
 IDEM_FUNCTION(idem_cleanup_now) {
   idem::server::require_writable("idem_cleanup_now()");
   require_worker(idem::cleanup::premises_of(fcinfo));
+  // It may be just coming back, so this is no error: the request waits for it.
+  if (idem::cleanup::launcher() == 0)
+    ereport(WARNING,
+            (errmsg("the cleanup launcher does not run at present"),
+             errdetail("The visit takes place when it does."),
+             errhint("If this lasts, increase max_worker_processes and restart the server.")));
   idem::cleanup::request_visit_at_commit(Request::now);
   PG_RETURN_VOID();
 }

@@ -15,6 +15,13 @@ use IdemTestCleanup;
 
 my $node = cleanup_node('rights');
 
+# Waits for what the view says of a table.
+sub view_says
+{
+	my ($table, $condition, $what) = @_;
+	return wait_until($node, "(SELECT $condition FROM idem_stat_cleanup WHERE relation = '$table'::regclass)", $what);
+}
+
 sub run { my ($sql, $database) = @_; return $node->safe_psql($database // 'postgres', $sql); }
 
 # As the role that owns the tables. It may do no more than any role that was given a schema and the functions.
@@ -68,9 +75,11 @@ BEGIN
 	END LOOP;
 	RETURN OLD;
 END $$;
-CREATE FUNCTION note_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM m.note(TG_ARGV[0]); RETURN NULL; END $$;
+CREATE FUNCTION note_deletion() RETURNS trigger LANGUAGE plpgsql AS
+	$$ BEGIN PERFORM m.note(TG_ARGV[0]); RETURN NULL; END $$;
 CREATE FUNCTION put_off() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN SET CONSTRAINTS ALL DEFERRED; RETURN OLD; END $$;
-CREATE FUNCTION lie(place text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM m.note(place); RETURN true; END $$;
+CREATE FUNCTION lie(place text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
+	$$ BEGIN PERFORM m.note(place); RETURN true; END $$;
 
 CREATE TABLE attacking (id integer, at timestamptz);
 CREATE INDEX ON attacking (at);
@@ -102,7 +111,8 @@ SQL
 # She may not name the table, but guess its number; and later lose the right to fill it.
 my $rob = 'SELECT idem_expire_attach($$m.robbing$$, $$at$$, $$1 hour$$, action => $$archive$$, archive => '
   . run("SELECT 'crown.jewels'::regclass::oid") . ')';
-my ($code, undef, $error) = $node->psql('postgres', "SET SESSION AUTHORIZATION mallory; SET search_path = public; $rob");
+my (undef, undef, $error) =
+  $node->psql('postgres', "SET SESSION AUTHORIZATION mallory; SET search_path = public; $rob");
 like($error, qr/may not insert into archive "jewels"/, 'an archive has to be one that the owner may fill');
 run('GRANT USAGE ON SCHEMA crown TO mallory; GRANT INSERT ON crown.jewels TO mallory');
 mallory($rob);
@@ -117,8 +127,10 @@ sub nothing_gained
 	my ($how) = @_;
 	is(run('SELECT DISTINCT who, place FROM m.diary WHERE who <> $$mallory$$ ORDER BY 1, 2'), '',
 		"$how: her code runs as herself only");
-	is(run(q{SELECT DISTINCT attempt FROM m.diary WHERE outcome = 'succeeded'}), '', "$how: nothing she must not do succeeds");
-	is(run(q{SELECT count(DISTINCT attempt) FROM m.diary WHERE outcome ~ '^[0-9A-Z]{5}$'}), 16, "$how: all of it was tried");
+	is(run(q{SELECT DISTINCT attempt FROM m.diary WHERE outcome = 'succeeded'}), '',
+		"$how: nothing she must not do succeeds");
+	is(run(q{SELECT count(DISTINCT attempt) FROM m.diary WHERE outcome ~ '^[0-9A-Z]{5}$'}), 16,
+		"$how: all of it was tried");
 	is(run(q{SELECT DISTINCT path FROM m.diary WHERE attempt <> ''}), 'pg_catalog, pg_temp',
 		"$how: functions without a schema are those of the server");
 	is(run(q{SELECT rolsuper FROM pg_roles WHERE rolname = 'mallory'}), 'f', "$how: she is no superuser");
@@ -130,9 +142,9 @@ run('SELECT idem_cleanup_pause()');
 mallory("$fill DELETE FROM diary");
 run('SELECT idem_cleanup_resume()');
 # Not by a look at the table: to plan that is enough to run her functions.
-wait_until($node, "(SELECT rows > 0 FROM idem_stat_cleanup WHERE relation = 'm.$_'::regclass)", "worker, $_")
+view_says("m.$_", 'rows > 0', "worker, $_")
   for qw(attacking deferring lying);
-wait_until($node, "(SELECT errors > 0 FROM idem_stat_cleanup WHERE relation = 'm.$_'::regclass)", "failure, $_")
+view_says("m.$_", 'errors > 0', "failure, $_")
   for qw(escaping robbing);
 nothing_gained('worker');
 is(run("SELECT DISTINCT who FROM m.diary WHERE place = 'deferred trigger'"), 'mallory',
@@ -141,23 +153,27 @@ is(run('SELECT count(*) FROM m.escaping'), '1', 'worker: one that is put off by 
 is(status($node, 'last_error', 'postgres', 'm.escaping'),
 	'cannot fire deferred trigger within security-restricted operation', 'which the view explains');
 is(run('SELECT count(*) FROM m.robbing'), '1', 'worker: a row that may no longer go into the archive stays');
-like(status($node, 'last_error', 'postgres', 'm.robbing'), qr/permission denied for .*(?:crown|jewels)/, 'which the view explains');
+like(status($node, 'last_error', 'postgres', 'm.robbing'), qr/permission denied for .*(?:crown|jewels)/,
+	'which the view explains');
 
 run('SELECT idem_cleanup_pause()');
 mallory("$fill DELETE FROM diary");
 # A superuser whose search_path leads to her.
 my $superuser = IdemTest::Session->new($node);
 mallory(<<'SQL');
-CREATE FUNCTION trap(timestamptz, timestamptz) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM m.note('operator'); RETURN true; END $$;
+CREATE FUNCTION trap(timestamptz, timestamptz) RETURNS boolean LANGUAGE plpgsql AS
+	$$ BEGIN PERFORM m.note('operator'); RETURN true; END $$;
 CREATE OPERATOR <= (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTION = trap);
 CREATE OPERATOR = (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTION = trap);
 CREATE FUNCTION now() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN PERFORM m.note('function'); RETURN NULL; END $$;
-CREATE FUNCTION timezone(text, timestamptz) RETURNS timestamp LANGUAGE plpgsql AS $$ BEGIN PERFORM m.note('function'); RETURN NULL; END $$;
+CREATE FUNCTION timezone(text, timestamptz) RETURNS timestamp LANGUAGE plpgsql AS
+	$$ BEGIN PERFORM m.note('function'); RETURN NULL; END $$;
 CREATE TABLE idem_records ();
 CREATE TABLE idem_scopes ();
 SQL
 $superuser->query('SET search_path = m, pg_catalog, public;');
-is($superuser->query("SELECT rows FROM public.idem_expire_run('m.$_');"), '1', "idem_expire_run: $_") for qw(attacking lying);
+is($superuser->query("SELECT rows FROM public.idem_expire_run('m.$_');"), '1',
+	"idem_expire_run: $_") for qw(attacking lying);
 is($superuser->query("SELECT rows FROM public.idem_expire_run('m.$_');"), 'ERROR:  42501', "idem_expire_run: $_")
   for qw(escaping robbing);
 $superuser->query("SET CONSTRAINTS ALL IMMEDIATE; SELECT rows FROM public.idem_expire_run('m.deferring');");
@@ -165,7 +181,8 @@ $superuser->query('SELECT public.idem_purge(); SELECT FROM public.idem_stat_clea
 nothing_gained('idem_expire_run');
 
 mallory("$fill DELETE FROM diary");
-is($superuser->query('SET ROLE operator; SELECT count(*) FROM public.idem_stat_cleanup;'), 1 + @tables, 'an operator reads the view');
+is($superuser->query('SET ROLE operator; SELECT count(*) FROM public.idem_stat_cleanup;'), 1 + @tables,
+	'an operator reads the view');
 is(run('SELECT DISTINCT who, place FROM m.diary WHERE who <> $$mallory$$'), '', 'and runs none of her code');
 $superuser->close;
 
@@ -198,10 +215,11 @@ SQL
 wait_until($node, 'NOT EXISTS (SELECT FROM parts)', 'partitions');
 is(run("SELECT who FROM m.diary WHERE place = 'partition' ORDER BY 1"), "mallory\npartner",
 	'each partition with the rights of its own owner');
-wait_until($node, "(SELECT errors > 0 FROM idem_stat_cleanup WHERE relation = 'forbidden'::regclass)", 'failure');
+view_says('forbidden', 'errors > 0', 'failure');
 is(status($node, 'state, last_error', 'postgres', 'forbidden'), 'failing|permission denied for table forbidden',
 	'an owner who may not delete rows fails');
-run('DROP OWNED BY quitter; DROP ROLE quitter; REASSIGN OWNED BY leaver TO postgres; DROP OWNED BY leaver; DROP ROLE leaver');
+run('DROP OWNED BY quitter; DROP ROLE quitter');
+run('REASSIGN OWNED BY leaver TO postgres; DROP OWNED BY leaver; DROP ROLE leaver');
 run("INSERT INTO parts VALUES (1, now() - interval '1 day'); SELECT idem_cleanup_now()");
 wait_until($node, "NOT EXISTS (SELECT FROM $_)", "$_, without the roles") for qw(parts forbidden);
 pass('owners come and go');

@@ -36,7 +36,8 @@ INSERT INTO slow SELECT i, now() - interval '1 day' FROM generate_series(1, 3000
 SELECT FROM generate_series(1, 30000) AS i, idem_begin('key ' || i, lease => '1 ms', retain => '1 ms');
 SELECT idem_expire_attach('slow', 'at', '1 hour', 20);
 SQL
-	wait_until($node, "(SELECT rows > 0 FROM $schema.idem_stat_cleanup WHERE relation = 'slow'::regclass)", "rows go, $schema");
+	wait_until($node, "(SELECT rows > 0 FROM $schema.idem_stat_cleanup WHERE relation = 'slow'::regclass)",
+		"rows go, $schema");
 	return;
 }
 
@@ -57,7 +58,8 @@ sub cleans
 {
 	my ($schema) = @_;
 	run("INSERT INTO slow VALUES (1, now() - interval '1 day')");
-	run("SET search_path = public, $schema; SELECT FROM idem_begin('one', lease => '1 ms', retain => '1 ms'); SELECT idem_expire_attach('slow', 'at', '1 hour')");
+	run("SET search_path = public, $schema; SELECT FROM idem_begin('one', lease => '1 ms', retain => '1 ms');
+		SELECT idem_expire_attach('slow', 'at', '1 hour')");
 	wait_until($node, 'NOT EXISTS (SELECT FROM slow)', "attached table, $schema");
 	wait_until($node, "NOT EXISTS (SELECT FROM $schema.idem_records)", "records, $schema");
 	pass("in schema $schema it is at work");
@@ -70,7 +72,8 @@ run('CREATE EXTENSION pg_idem');
 cleans('public');
 
 let_expire('public');
-stops('DROP and CREATE EXTENSION in one transaction', 'BEGIN; DROP EXTENSION pg_idem; CREATE EXTENSION pg_idem; COMMIT');
+stops('DROP and CREATE EXTENSION in one transaction',
+	'BEGIN; DROP EXTENSION pg_idem; CREATE EXTENSION pg_idem; COMMIT');
 cleans('public');
 
 let_expire('public');
@@ -82,9 +85,10 @@ cleans('elsewhere');
 let_expire('elsewhere');
 run('ALTER SCHEMA elsewhere RENAME TO anywhere');
 my $rows = run(q{SELECT rows FROM anywhere.idem_stat_cleanup WHERE relation = 'slow'::regclass});
-wait_until($node, "(SELECT rows > $rows FROM anywhere.idem_stat_cleanup WHERE relation = 'slow'::regclass)", 'rows go on');
+wait_until($node, "(SELECT rows > $rows FROM anywhere.idem_stat_cleanup WHERE relation = 'slow'::regclass)",
+	'rows go on');
 pass('the schema is renamed, and the work goes on');
-my ($code, undef, $error) = $node->psql('postgres', 'ALTER EXTENSION pg_idem SET SCHEMA public');
+my (undef, undef, $error) = $node->psql('postgres', 'ALTER EXTENSION pg_idem SET SCHEMA public');
 like($error, qr/does not support SET SCHEMA/, 'the extension cannot be moved');
 run('ALTER EXTENSION pg_idem UPDATE');
 pass('ALTER EXTENSION UPDATE does not wait for the end of the work');
@@ -95,7 +99,8 @@ $client->query("BEGIN; SELECT FROM anywhere.idem_begin('held');");
 my $dropper = IdemTest::Session->new($node);
 my $backend = $dropper->backend;
 $dropper->send('DROP EXTENSION pg_idem;');
-wait_until($node, "(SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $backend)", 'DROP EXTENSION waits');
+wait_until($node, "(SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $backend)",
+	'DROP EXTENSION waits');
 wait_until($node, "$worker = 0", 'the worker is out of the way');
 $rows = run('SELECT count(*) FROM slow');
 run("SELECT pg_cancel_backend($backend)");

@@ -80,7 +80,8 @@ my $columns = run(q{SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnam
 is( run("SELECT count(*) FROM (SELECT $columns FROM originals INTERSECT SELECT $columns FROM idem_archive) AS same"),
 	'2', 'all columns of a record are in the archive');
 is(run("SELECT count(*) FROM idem_archive WHERE key = 'gone'"), '0', 'records of other scopes are not');
-is(run('SELECT count(*) FROM idem_archive WHERE archived_at NOT BETWEEN expires_at AND now()'), '0', 'with the time of the move');
+is(run('SELECT count(*) FROM idem_archive WHERE archived_at NOT BETWEEN expires_at AND now()'), '0',
+	'with the time of the move');
 
 # Old months go, each in a transaction of its own: the first, while somebody reads the second.
 sub make_month
@@ -89,7 +90,8 @@ sub make_month
 	my $name = sprintf 'idem_archive_%04d_%02d', $year, $month;
 	my @bounds = map { sprintf '%04d-%02d-01 00:00:00+00', @$_ } [ $year, $month ], [ $year, $month + 1 ];
 	run("CREATE TABLE $name PARTITION OF idem_archive FOR VALUES FROM ('$bounds[0]') TO ('$bounds[1]');
-		INSERT INTO idem_archive SELECT (jsonb_populate_record(a, '{\"archived_at\": \"$bounds[0]\"}')).* FROM idem_archive AS a WHERE key = 'done' LIMIT 1");
+		INSERT INTO idem_archive SELECT (jsonb_populate_record(a, '{\"archived_at\": \"$bounds[0]\"}')).*
+			FROM idem_archive AS a WHERE key = 'done' LIMIT 1");
 	return;
 }
 
@@ -108,7 +110,8 @@ is(partitions(), "by_hand idem_archive_2021_02 idem_archive_2021_03 idem_archive
 	'the oldest month is dropped, the one that is read waits');
 my $blocked = q{EXISTS (SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted)};
 wait_until($node, $blocked, 'attempt to drop the month');
-is(run("SET statement_timeout = '20s'; SELECT count(*) FROM idem_archive WHERE key = 'done' AND archived_at < '2022-01-01'"), '3',
+is( run("SET statement_timeout = '20s';
+		SELECT count(*) FROM idem_archive WHERE key = 'done' AND archived_at < '2022-01-01'"), '3',
 	'another reader gets through meanwhile');
 run("SELECT FROM idem_begin('late', 'kept', lease => '1 ms')");
 visited_until($archived, 'records are archived');
@@ -141,7 +144,8 @@ SELECT idem_cleanup_resume();
 SQL
 wait_until($node, $archived, 'records are archived');
 is(partitions(), "by_hand $recent", 'partitions are made again');
-is(run(q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'idem_archive'::regclass AND inhrelid::regclass::text ~ 'idem'
+is( run(q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'idem_archive'::regclass
+		AND inhrelid::regclass::text ~ 'idem'
 		AND has_table_privilege('anybody', inhrelid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')}),
 	'0', 'and open to nobody');
 
@@ -162,12 +166,15 @@ for my $round (1 .. 5)
 	my $worker;
 	wait_for(sub { $worker = run(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_idem cleanup'}) }, 'worker');
 	kill 'KILL', $worker;
-	wait_until($node, "NOT pg_is_in_recovery() AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $worker)", 'recovery');
-	is( run('SELECT count(*), count(DISTINCT key) FROM (SELECT key FROM idem_records UNION ALL SELECT key FROM idem_archive) AS b'),
+	wait_until($node, "NOT pg_is_in_recovery() AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $worker)",
+		'recovery');
+	is( run('SELECT count(*), count(DISTINCT key)
+			FROM (SELECT key FROM idem_records UNION ALL SELECT key FROM idem_archive) AS b'),
 		"$records|$records", "killed $round times: nothing is lost or doubled");
 }
 run('DROP TRIGGER dawdle ON idem_records');
 wait_until($node, $archived, 'records are archived');
-is(run('SELECT count(*), count(DISTINCT key) FROM idem_archive'), "$records|$records", 'and in the end all are archived');
+is(run('SELECT count(*), count(DISTINCT key) FROM idem_archive'), "$records|$records",
+	'and in the end all are archived');
 
 done_testing();

@@ -20,11 +20,13 @@ my $node = cleanup_node('snapshot', 'idem.cleanup_naptime' => '1h', 'idem.cleanu
 my $rows = 20000;
 
 my %fill = (
-	idem_records => "SELECT FROM generate_series(1, $rows) AS i, idem_begin('key ' || i, lease => '1 ms', retain => '1 ms')",
+	idem_records => "SELECT FROM generate_series(1, $rows) AS i,
+		idem_begin('key ' || i, lease => '1 ms', retain => '1 ms')",
 	# All rows expire at the same moment.
 	days => "INSERT INTO days SELECT i, current_date - 2 FROM generate_series(1, $rows) AS i",
 	# With a trigger, rows are deleted in another way.
-	watched => "INSERT INTO watched SELECT i, now() - interval '1 day' + i * interval '1 ms' FROM generate_series(1, $rows) AS i");
+	watched => "INSERT INTO watched
+		SELECT i, now() - interval '1 day' + i * interval '1 ms' FROM generate_series(1, $rows) AS i");
 
 sub run { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 
@@ -102,7 +104,8 @@ $reader->close;
 is(run('SELECT count(*) FROM pg_stat_user_tables WHERE n_dead_tup >= 10000 AND autovacuum_count = 0'), 3,
 	'the server knows of the dead rows');
 run($_) for "ALTER SYSTEM SET autovacuum_naptime = '1s'", 'ALTER SYSTEM SET autovacuum = on', 'SELECT pg_reload_conf()';
-wait_until($node, '(SELECT count(*) = 3 FROM pg_stat_user_tables WHERE autovacuum_count > 0 AND n_dead_tup = 0)', 'autovacuum');
+wait_until($node, '(SELECT count(*) = 3 FROM pg_stat_user_tables WHERE autovacuum_count > 0 AND n_dead_tup = 0)',
+	'autovacuum');
 pass('and clears them away');
 $observer->close;
 

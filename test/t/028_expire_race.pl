@@ -45,8 +45,8 @@ package Client
 	{
 		my ($self, $key, $scope, $token) = @_;
 		my $value = "$self->{number}." . ++$self->{attempts};
-		if (chance(40)) { $self->ask("SELECT FROM idem_extend('$key', '$scope', $token, '20 ms');") // return $self->roll_back; }
-		if (chance(20)) { $self->ask("SELECT idem_checkpoint('$key', 'half', NULL, '$scope', $token);") // return $self->roll_back; }
+		if (chance(40)) { $self->ask("SELECT FROM idem_extend('$key', '$scope', $token, '20 ms');") // return; }
+		if (chance(20)) { $self->ask("SELECT idem_checkpoint('$key', 'half', NULL, '$scope', $token);") // return; }
 		pause(0.03) if chance(50);
 		return if chance(15);
 		my ($how, $call) = @{
@@ -54,8 +54,8 @@ package Client
 				([ 'finished', "idem_finish('$key', '\"$value\"', '$scope', $token)" ]) x 4,
 				[ 'released', "idem_release('$key', '$scope', $token)" ])
 		};
-		$self->ask("BEGIN; INSERT INTO ended VALUES ($token, '$how'); INSERT INTO effects SELECT '$scope', '$key', $token, '$value'
-				WHERE '$how' = 'finished'; SELECT $call; COMMIT;");
+		$self->ask("BEGIN; INSERT INTO ended VALUES ($token, '$how');
+				INSERT INTO effects SELECT '$scope', '$key', $token, '$value' WHERE '$how' = 'finished'; SELECT $call; COMMIT;");
 		return $self->roll_back;
 	}
 
@@ -114,7 +114,8 @@ $owners{$_}++ for map { $_->[1] } grep { $_->[0] eq 'token' } @said;
 is(join(' ', grep { $owners{$_} > 1 } keys %owners), '', 'no token was given to two clients');
 
 # What was finished is what was replayed.
-my @effects = map { [ split /\|/ ] } split /\n/, $node->safe_psql('postgres', 'SELECT scope, key, token, value FROM effects');
+my @effects = map { [ split /\|/ ] } split /\n/,
+  $node->safe_psql('postgres', 'SELECT scope, key, token, value FROM effects');
 my %made = map { ("$_->[0] $_->[1] $_->[3]" => 1) } @effects;
 my @wrong;
 for my $record (sort keys %results)
@@ -124,13 +125,17 @@ for my $record (sort keys %results)
 is(join(', ', @wrong), '', 'each replay gave the result of a claim that was finished');
 my @several = grep { /^lasting/ && keys %{ $results{$_} } != 1 } sort keys %results;
 is(join(', ', @several), '', 'and the same one to everybody, where results are kept');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM (SELECT FROM effects WHERE scope = 'lasting' GROUP BY key HAVING count(*) > 1) AS twice}),
-	'0', 'no key whose result is kept had two effects');
-is($node->safe_psql('postgres', q{SELECT count(DISTINCT key) FROM effects WHERE scope = 'lasting'}), $keys, 'all of them had one');
+is($node->safe_psql('postgres',
+	q{SELECT key FROM effects WHERE scope = 'lasting' GROUP BY key HAVING count(*) > 1}),
+	'', 'no key whose result is kept had two effects');
+is($node->safe_psql('postgres', q{SELECT count(DISTINCT key) FROM effects WHERE scope = 'lasting'}), $keys,
+	'all of them had one');
 
 # Once everything has expired, all finished records of the archived scope are there, also those whose key was claimed
 # again before anybody had removed them.
-until_sql($node, 'postgres', q{SELECT idem_cleanup_now() IS NOT NULL AND NOT EXISTS (SELECT FROM idem_records WHERE scope <> 'lasting')});
+until_sql($node, 'postgres',
+	q{SELECT idem_cleanup_now() IS NOT NULL
+	AND NOT EXISTS (SELECT FROM idem_records WHERE scope <> 'lasting')});
 is( $node->safe_psql('postgres',
 		q{SELECT scope, key, token, result #>> '{}' FROM idem_archive WHERE status = 'finished' ORDER BY token}),
 	$node->safe_psql('postgres', q{SELECT scope, key, token, value FROM effects WHERE scope = 'kept' ORDER BY token}),

@@ -15,6 +15,13 @@ use IdemTestCleanup;
 
 my $node = cleanup_node('underway');
 
+# Waits for what the view says of a table.
+sub view_says
+{
+	my ($table, $condition, $what) = @_;
+	return wait_until($node, "(SELECT $condition FROM idem_stat_cleanup WHERE relation = '$table'::regclass)", $what);
+}
+
 # Each row takes a while, so that there is a batch under way at any moment. The row with id 0 has not expired.
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.0005); RETURN OLD; END $$;
@@ -36,8 +43,7 @@ sub goes_on
 {
 	my ($table, $what) = @_;
 	my $before = status($node, 'rows', 'postgres', $table);
-	wait_until($node, "(SELECT rows > $before FROM idem_stat_cleanup WHERE relation = '$table'::regclass)",
-		"rows of $table go, $what");
+	view_says($table, "rows > $before", "rows of $table go, $what");
 	return;
 }
 
@@ -50,7 +56,8 @@ sub during
 	for my $statement (@statements)
 	{
 		my $error;
-		$node->psql('postgres', "SET statement_timeout = '10s'", extra_params => [ '--command', $statement ], stderr => \$error);
+		$node->psql('postgres', "SET statement_timeout = '10s'",
+			extra_params => [ '--command', $statement ], stderr => \$error);
 		$errors .= $error;
 	}
 	is($errors, '', "$what, while rows are being deleted");
@@ -62,7 +69,8 @@ run("SELECT idem_expire_attach('single', 'at', '1 hour', 20)");
 during('single', 'CREATE INDEX CONCURRENTLY', 'CREATE INDEX CONCURRENTLY single_id_idx ON single (id)');
 during('single', 'DROP INDEX CONCURRENTLY', 'DROP INDEX CONCURRENTLY single_id_idx');
 during('single', 'REINDEX CONCURRENTLY of the index in use', 'REINDEX INDEX CONCURRENTLY single_at_idx');
-during('single', 'another index in its place', 'CREATE INDEX CONCURRENTLY next ON single (at)', 'DROP INDEX single_at_idx');
+during('single', 'another index in its place', 'CREATE INDEX CONCURRENTLY next ON single (at)',
+	'DROP INDEX single_at_idx');
 during('single', 'ALTER TABLE ADD COLUMN', q{ALTER TABLE single ADD COLUMN note text DEFAULT 'x'});
 during('single', 'a new type', 'ALTER TABLE single ALTER COLUMN id TYPE bigint');
 during('single', 'VACUUM FULL', 'VACUUM FULL single');
@@ -88,7 +96,8 @@ goes_on('other', 'still');
 is(count('renamed'), $rows, 'detached: the other rows stay');
 during('other', 'idem_cleanup_pause', 'SELECT idem_cleanup_pause()');
 $rows = count('other');
-wait_until($node, "NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'pg_idem cleanup')", 'the worker leaves');
+wait_until($node, "NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'pg_idem cleanup')",
+	'the worker leaves');
 is(count('other'), $rows, 'paused: the other rows stay');
 run('SELECT idem_cleanup_resume()');
 during('other', 'TRUNCATE', 'TRUNCATE other');
@@ -108,7 +117,8 @@ $rows = count('part_5');
 wait_until($node, '(SELECT count(*) = 1 FROM part_6)', 'the last partition');
 cmp_ok($rows, '>', 1, 'a partition that was detached in its turn');
 is(count('part_5'), $rows, 'keeps the rest');
-is(run('SELECT string_agg(part::text, chr(32) ORDER BY part) FROM parts WHERE id = 0'), '1 2 6', 'rows stay that have not expired');
+is(run('SELECT string_agg(part::text, chr(32) ORDER BY part) FROM parts WHERE id = 0'), '1 2 6',
+	'rows stay that have not expired');
 is(status($node, 'errors, last_error', 'postgres', 'parts'), '0|', 'nothing failed');
 unlike(slurp_file($node->logfile), qr/(?:ERROR|WARNING|FATAL|PANIC):/, 'and the log has nothing to say about all this');
 
