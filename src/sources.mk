@@ -18,6 +18,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/databases.cpp \
 	src/cleanup/entry_cleanup.cpp \
 	src/cleanup/entry_expire.cpp \
+	src/cleanup/entry_loaded.cpp \
 	src/cleanup/entry_status.cpp \
 	src/cleanup/expiry_index.cpp \
 	src/cleanup/launcher.cpp \

@@ -36,11 +36,17 @@ Statement forget_statement = {
 Statement attach_statement = {
     "INSERT INTO @idem_expiries AS e (rel, table_oid, attnum, col, after, batch, action, archive)"
     " VALUES ($1, $1, $2, $3, $4, $5, CASE WHEN $6 IS NULL THEN 'delete' ELSE 'archive' END, $6)"
-    " ON CONFLICT (rel) DO UPDATE SET table_oid = EXCLUDED.table_oid, attnum = EXCLUDED.attnum,"
+    " ON CONFLICT (rel) DO UPDATE SET attnum = EXCLUDED.attnum,"
     " col = EXCLUDED.col, after = EXCLUDED.after, batch = EXCLUDED.batch,"
     " action = EXCLUDED.action, archive = EXCLUDED.archive",
     6,
     {REGCLASSOID, INT2OID, NAMEOID, INTERVALOID, INT4OID, REGCLASSOID}};
+
+// The table has a trigger that takes every new row for one of a dump.
+Statement confirm_statement = {
+    "UPDATE @idem_expiries SET table_oid = rel WHERE rel OPERATOR(pg_catalog.=) $1",
+    1,
+    {REGCLASSOID}};
 
 Statement detach_statement = {
     "DELETE FROM @idem_expiries WHERE rel OPERATOR(pg_catalog.=) $1", 1, {REGCLASSOID}};
@@ -140,6 +146,7 @@ void attach(const Premises &premises, const Rule &rule, const char *column) {
   const char nulls[] = {
       ' ', ' ', ' ', ' ', rule.batch == 0 ? 'n' : ' ', OidIsValid(rule.archive) ? ' ' : 'n', '\0'};
   (void)server::execute(attach_statement, premises.home, values, nulls);
+  (void)server::execute(confirm_statement, premises.home, values, nullptr);
 }
 
 bool detach(const Premises &premises, Oid table) {

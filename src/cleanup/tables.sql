@@ -1,5 +1,6 @@
--- Tables whose rows expire. attnum follows a renamed column. table_oid repeats rel as a number: after a dump and
--- restore they differ, and the table is left alone until somebody says that the restore is complete.
+-- Tables whose rows expire. attnum follows a renamed column. table_oid repeats rel as a number once the attachment is
+-- confirmed. A row that is loaded from a dump is not, and the table is left alone until somebody says that the
+-- restore is complete.
 CREATE TABLE @extschema@.idem_expiries (
     rel regclass PRIMARY KEY,
     table_oid oid NOT NULL,
@@ -14,6 +15,15 @@ CREATE TABLE @extschema@.idem_expiries (
 REVOKE ALL ON TABLE @extschema@.idem_expiries FROM PUBLIC;
 COMMENT ON TABLE @extschema@.idem_expiries IS
     'tables whose rows expire; written by idem_expire_attach and idem_expire_detach';
+
+CREATE FUNCTION @extschema@.idem_expiry_loaded() RETURNS trigger
+    AS 'MODULE_PATHNAME' LANGUAGE C;
+REVOKE ALL ON FUNCTION @extschema@.idem_expiry_loaded() FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.idem_expiry_loaded() IS
+    'trigger function that leaves a new attachment to be confirmed';
+CREATE TRIGGER idem_expiry_loaded BEFORE INSERT ON @extschema@.idem_expiries
+    FOR EACH ROW EXECUTE FUNCTION @extschema@.idem_expiry_loaded();
+ALTER TABLE @extschema@.idem_expiries ENABLE ALWAYS TRIGGER idem_expiry_loaded;
 
 -- One row while cleanup of this database is paused.
 CREATE TABLE @extschema@.idem_cleanup_paused (
