@@ -85,7 +85,7 @@ SELECT FROM idem_expiries LIMIT 0;
 \set VERBOSITY sqlstate
 DELETE FROM idem_records;
 DELETE FROM idem_cleanup_paused;
-INSERT INTO idem_expiries VALUES ('idem_scopes', 0, 1, 'x', '1 s', NULL, 'delete', NULL);
+INSERT INTO idem_expiries (rel) VALUES ('idem_scopes');
 DELETE FROM idem_archive;
 -- The right to call attach is not the right to have rows of any table deleted.
 SELECT idem_expire_attach('plain_table', 'at', '1 day');

@@ -94,6 +94,7 @@ IDEM_FUNCTION(idem_cleanup_resume) {
   idem::server::require_writable("idem_cleanup_resume()");
   const Premises premises = idem::cleanup::premises_of(fcinfo);
   const bool paused = idem::server::execute(resume_statement, premises.home, nullptr, nullptr) > 0;
+  idem::cleanup::tidy(premises);
   const bool held = idem::cleanup::release_held(premises);
   idem::cleanup::request_visit_at_commit(Request::soon);
   return BoolGetDatum(paused || held);

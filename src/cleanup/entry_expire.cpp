@@ -81,6 +81,11 @@ Interval required_after(FunctionCallInfo fcinfo, int number) {
     ereport(ERROR,
             (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("after must be finite"),
              errhint("Pass for example '30 days'; without an attachment rows stay for ever.")));
+  // Such as '1 month -30 days', which is in the future in some months.
+  if (after.month < 0 || after.day < 0 || after.time < 0)
+    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
+                    errmsg("after must not be negative, nor any part of it"),
+                    errhint("Pass for example '30 days'.")));
   const TimestampTz now = GetCurrentTimestamp();
   const TimestampTz until =
       idem::server::deadline(now, &after, "after", idem::server::Infinite::refused, true);
@@ -182,6 +187,7 @@ IDEM_FUNCTION(idem_expire_attach) {
   rule.batch = optional_batch(fcinfo, 3);
   rule.archive = archive_of(fcinfo, premises, 4, 5, rule.table);
   require_leaves(rule);
+  idem::cleanup::tidy(premises);
   idem::cleanup::attach(premises, rule, get_attname(rule.table, rule.column, false));
   idem::cleanup::request_visit_at_commit(idem::cleanup::Request::soon);
   PG_RETURN_VOID();
@@ -203,6 +209,7 @@ IDEM_FUNCTION(idem_expire_run) {
     ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
                     errmsg("max_rows must be positive"), errhint("Pass for example 1000.")));
   const Premises premises = idem::cleanup::premises_of(fcinfo);
+  idem::cleanup::tidy(premises);
   const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
   ListCell *cell;
   foreach (cell, chosen_rules(fcinfo, premises)) {

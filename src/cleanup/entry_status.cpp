@@ -50,6 +50,8 @@ void look_at_leaf(const Rule &rule, Oid relation, TimestampTz now, Live *live) {
     return;
   TimestampTz at;
   if (!idem::cleanup::oldest_expired(leaf, now, &at)) return;
+  // An age must be finite; that of the year 2000 alarms as well.
+  if (TIMESTAMP_IS_NOBEGIN(at)) at = 0;
   live->oldest = live->some ? Min(live->oldest, at) : at;
   live->some = true;
   const std::int64_t estimate = idem::cleanup::estimate_backlog(leaf, now);
@@ -117,11 +119,10 @@ void fill(Row &row, const Rule &rule, const char *state, const DatabaseEntry *da
   row.add(Int64GetDatum(table.errors), database == nullptr);
   row.add_text(problem.message[0] == '\0' ? nullptr : problem.message);
   row.add_time(problem.at);
-  const bool has_age = live.some && !TIMESTAMP_NOT_FINITE(live.oldest);
-  row.add(has_age ? DirectFunctionCall2(timestamp_mi, TimestampTzGetDatum(now),
-                                        TimestampTzGetDatum(live.oldest))
-                  : Datum{0},
-          !has_age);
+  row.add(live.some ? DirectFunctionCall2(timestamp_mi, TimestampTzGetDatum(now),
+                                          TimestampTzGetDatum(live.oldest))
+                    : Datum{0},
+          !live.some);
   row.add(Int64GetDatum(live.backlog), !live.known);
   row.add_time(next_run_of(rule, state, database, table));
 }

@@ -123,6 +123,17 @@ void keep_address(TupleTableSlot *slot, void *argument) {
   addresses->tids[addresses->count++] = slot->tts_tid;
 }
 
+// With a literal, so that the planner has the value to look up in its histogram.
+const char *expired_rows(const Leaf &leaf, TimestampTz now) {
+  Oid output;
+  bool varlena;
+  getTypeOutputInfo(leaf.type, &output, &varlena);
+  const char *limit = OidOutputFunctionCall(output, expired_up_to(*leaf.rule, leaf.type, now));
+  return psprintf("SELECT FROM ONLY %s WHERE %s OPERATOR(pg_catalog.<=) %s::%s", leaf.name,
+                  quote_identifier(leaf.column), quote_literal_cstr(limit),
+                  format_type_be_qualified(leaf.type));
+}
+
 double planned_rows(const char *sql) {
   SPI_connect();
   SPIPlanPtr plan = SPI_prepare(sql, 0, nullptr);
@@ -172,17 +183,14 @@ bool next_expiry(const Leaf &leaf, TimestampTz now, TimestampTz *expires_at) {
 }
 
 std::int64_t estimate_backlog(const Leaf &leaf, TimestampTz now) {
-  Oid output;
-  bool varlena;
-  getTypeOutputInfo(leaf.type, &output, &varlena);
-  const char *limit = OidOutputFunctionCall(output, expired_up_to(*leaf.rule, leaf.type, now));
-  // A literal, so that the planner has the value to look up in its histogram.
-  const char *sql = psprintf("SELECT FROM ONLY %s WHERE %s OPERATOR(pg_catalog.<=) %s::%s",
-                             leaf.name, quote_identifier(leaf.column), quote_literal_cstr(limit),
-                             format_type_be_qualified(leaf.type));
   double rows = 0;
   double *result = &rows;
-  server::as_owner(leaf.owner, [sql, result] { *result = planned_rows(sql); });
+  server::as_owner(leaf.owner, [&leaf, now, result] {
+    // Other styles write time zones that cannot be read again. Undone with the rest.
+    (void)set_config_option("DateStyle", "ISO", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+                            0, false);
+    *result = planned_rows(expired_rows(leaf, now));
+  });
   return static_cast<std::int64_t>(rows);
 }
 

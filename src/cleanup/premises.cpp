@@ -16,11 +16,14 @@ bool lock_at_once(const LOCKTAG &tag, LOCKMODE mode) {
   return true;
 }
 
-// The mode in which every session takes it while it connects.
-bool lock_database() {
+// Whoever wants the database for himself holds a lock that sessions wait for when they connect. Given
+// back at once: he then waits for us to leave, or ends us, and may do so while a trigger runs.
+bool is_wanted() {
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
-  return lock_at_once(tag, RowExclusiveLock);
+  if (!lock_at_once(tag, RowExclusiveLock)) return true;
+  LockRelease(&tag, RowExclusiveLock, false);
+  return false;
 }
 
 bool lock_extension(Oid extension) {
@@ -63,7 +66,7 @@ bool complete(const Premises &premises) {
 }  // namespace
 
 Entry enter(Premises *premises) {
-  if (!lock_database()) return Entry::database_busy;
+  if (is_wanted()) return Entry::database_busy;
   const Oid extension = get_extension_oid("pg_idem", true);
   if (!OidIsValid(extension)) return Entry::no_extension;
   if (!lock_extension(extension)) return Entry::extension_busy;

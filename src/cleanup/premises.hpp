@@ -24,8 +24,8 @@ struct Premises {
   Oid expiries;
 };
 
-// Finds the extension and takes, without waiting, locks on it and on the database that keep both in
-// place until the transaction ends. Call it first in every transaction of a worker, with a snapshot
+// Looks whether somebody wants the database for himself, finds the extension and takes, without
+// waiting, a lock that keeps it in place until the transaction ends. Call it first in every transaction of a worker, with a snapshot
 // pushed. `premises` is filled only when open or paused.
 Entry enter(Premises *premises);
 

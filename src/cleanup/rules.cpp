@@ -33,12 +33,34 @@ Statement forget_statement = {
     0,
     {}};
 
+// The qualified name of a relation, or null.
+#define NAME_OF(oid)                                                                       \
+  "(SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_class AS c" \
+  " JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"      \
+  " WHERE c.oid OPERATOR(pg_catalog.=) " oid ")"
+
+// A dump should have the names of today.
+Statement rename_statement = {
+    "UPDATE @idem_expiries AS e SET col = now.col, table_name = now.table_name,"
+    " archive_name = now.archive_name FROM (SELECT i.rel, a.attname AS col," NAME_OF("i.rel")
+    " AS table_name," NAME_OF("i.archive") " AS archive_name FROM @idem_expiries AS i"
+    " JOIN pg_catalog.pg_attribute AS a ON a.attrelid OPERATOR(pg_catalog.=) i.rel"
+    " AND a.attnum OPERATOR(pg_catalog.=) i.attnum AND NOT a.attisdropped"
+    " WHERE i.table_oid OPERATOR(pg_catalog.=) i.rel) AS now"
+    " WHERE now.rel OPERATOR(pg_catalog.=) e.rel"
+    " AND (now.col, now.table_name, now.archive_name) IS DISTINCT FROM"
+    " (e.col, e.table_name, e.archive_name)",
+    0,
+    {}};
+
 Statement attach_statement = {
-    "INSERT INTO @idem_expiries AS e (rel, table_oid, attnum, col, after, batch, action, archive)"
-    " VALUES ($1, $1, $2, $3, $4, $5, CASE WHEN $6 IS NULL THEN 'delete' ELSE 'archive' END, $6)"
-    " ON CONFLICT (rel) DO UPDATE SET attnum = EXCLUDED.attnum,"
-    " col = EXCLUDED.col, after = EXCLUDED.after, batch = EXCLUDED.batch,"
-    " action = EXCLUDED.action, archive = EXCLUDED.archive",
+    "INSERT INTO @idem_expiries AS e (rel, table_oid, table_name, attnum, col, after, batch,"
+    " action, archive, archive_name) VALUES ($1, $1," NAME_OF("$1") ", $2, $3, $4, $5,"
+    " CASE WHEN $6 IS NULL THEN 'delete' ELSE 'archive' END, $6," NAME_OF("$6") ")"
+    " ON CONFLICT (rel) DO UPDATE SET table_name = EXCLUDED.table_name,"
+    " attnum = EXCLUDED.attnum, col = EXCLUDED.col, after = EXCLUDED.after,"
+    " batch = EXCLUDED.batch, action = EXCLUDED.action, archive = EXCLUDED.archive,"
+    " archive_name = EXCLUDED.archive_name",
     6,
     {REGCLASSOID, INT2OID, NAMEOID, INTERVALOID, INT4OID, REGCLASSOID}};
 
@@ -51,14 +73,25 @@ Statement confirm_statement = {
 Statement detach_statement = {
     "DELETE FROM @idem_expiries WHERE rel OPERATOR(pg_catalog.=) $1", 1, {REGCLASSOID}};
 
-// Numbers of columns may differ after a restore; the name is what was dumped.
+// Numbers of columns may differ after a restore; the names are what was dumped. A table that was gone
+// by then was dumped as a bare number, which may be any table here.
 Statement release_statement = {
     "UPDATE @idem_expiries AS e SET table_oid = e.rel, attnum = a.attnum"
     " FROM pg_catalog.pg_attribute AS a WHERE a.attrelid OPERATOR(pg_catalog.=) e.rel"
     " AND a.attname OPERATOR(pg_catalog.=) e.col AND NOT a.attisdropped"
-    " AND e.rel::pg_catalog.oid OPERATOR(pg_catalog.<>) e.table_oid",
+    " AND e.rel::pg_catalog.oid OPERATOR(pg_catalog.<>) e.table_oid"
+    " AND e.table_name OPERATOR(pg_catalog.=)" NAME_OF(
+        "e.rel") " AND e.archive_name IS NOT DISTINCT FROM" NAME_OF("e.archive"),
     0,
     {}};
+
+Statement still_held_statement = {
+    "SELECT table_name::pg_catalog.text FROM @idem_expiries"
+    " WHERE rel::pg_catalog.oid OPERATOR(pg_catalog.<>) table_oid ORDER BY table_name",
+    0,
+    {}};
+
+#undef NAME_OF
 
 Datum column_of(int row, int column, bool *isnull) {
   return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
@@ -133,8 +166,9 @@ bool hold_rule(const Premises &premises, Oid table, Rule *rule) {
   return found;
 }
 
-void forget_dropped(const Premises &premises) {
+void tidy(const Premises &premises) {
   (void)server::execute(forget_statement, premises.home, nullptr, nullptr);
+  (void)server::execute(rename_statement, premises.home, nullptr, nullptr);
 }
 
 void attach(const Premises &premises, const Rule &rule, const char *column) {
@@ -155,7 +189,17 @@ bool detach(const Premises &premises, Oid table) {
 }
 
 bool release_held(const Premises &premises) {
-  return server::execute(release_statement, premises.home, nullptr, nullptr) > 0;
+  const bool some = server::execute(release_statement, premises.home, nullptr, nullptr) > 0;
+  SPI_connect();
+  const uint64 held = server::run(still_held_statement, premises.home, nullptr, nullptr, false, 0);
+  for (uint64 row = 0; row < held; row++)
+    ereport(WARNING, (errmsg("table %s stays held",
+                             SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, 1)),
+                      errdetail("The table, its column or its archive is not what it was when the "
+                                "dump was made."),
+                      errhint("Call idem_expire_attach for it, or idem_expire_detach.")));
+  SPI_finish();
+  return some;
 }
 
 List *leaves_of(const Rule &rule) {

@@ -32,14 +32,15 @@ bool has_addresses(Oid records);
 // no longer attached, or somebody is about to change that.
 bool hold_rule(const Premises &premises, Oid table, Rule *rule);
 
-// Deletes the attachments of tables that no longer exist.
-void forget_dropped(const Premises &premises);
+// Deletes the attachments of tables that no longer exist, and writes down new names of the others.
+void tidy(const Premises &premises);
 
 // Writes an attachment, in place of a former one of the table.
 void attach(const Premises &premises, const Rule &rule, const char *column);
 bool detach(const Premises &premises, Oid table);
 
-// Releases the tables held after a restore. Returns whether there were any.
+// Releases the tables held after a restore, and warns of those that cannot be. Returns whether there
+// were any of the first.
 bool release_held(const Premises &premises);
 
 // The relations with rows of their own that the rule is about: the table, or its partitions and

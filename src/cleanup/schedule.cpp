@@ -12,6 +12,7 @@ constexpr int kDayMinutes = 24 * 60;
 constexpr Micros kMinute = 60 * kSecond;
 constexpr Micros kDay = kDayMinutes * kMinute;
 constexpr Micros kLongestDelay = 60 * kMinute;
+constexpr int kBatchesPerSecond = 50;
 
 [[noreturn]] void refuse(const std::string &window) {
   throw Error(sqlstate::kBadArgument, "\"" + window + "\" is not a time window",
@@ -134,7 +135,8 @@ Micros rest_after(std::int64_t rows, Micros elapsed, std::int64_t rows_per_secon
 }
 
 int batch_size(int batch, int rows_per_second) {
-  return rows_per_second > 0 ? std::min(batch, rows_per_second) : batch;
+  if (rows_per_second == 0) return batch;
+  return std::clamp(rows_per_second / kBatchesPerSecond, 1, batch);
 }
 
 }  // namespace idem::cleanup

@@ -47,7 +47,8 @@ Micros next_visit(Micros now, Micros naptime, std::optional<Micros> next_expiry)
 // with a rate of 0.
 Micros rest_after(std::int64_t rows, Micros elapsed, std::int64_t rows_per_second);
 
-// Rows for one transaction: no more than a second's worth of the rate.
+// Rows for one transaction. With a rate it is a small part of a second's worth: who limits the rate
+// wants others not to notice, and a large batch is a stall with a pause behind it.
 int batch_size(int batch, int rows_per_second);
 
 }  // namespace idem::cleanup

@@ -1,15 +1,17 @@
 -- Tables whose rows expire. attnum follows a renamed column. table_oid repeats rel as a number once the attachment is
 -- confirmed. A row that is loaded from a dump is not, and the table is left alone until somebody says that the
--- restore is complete.
+-- restore is complete; the names then tell whether it is the table that was meant.
 CREATE TABLE @extschema@.idem_expiries (
     rel regclass PRIMARY KEY,
     table_oid oid NOT NULL,
+    table_name text COLLATE "C" NOT NULL,
     attnum smallint NOT NULL,
     col name NOT NULL,
     after interval NOT NULL,
     batch integer CHECK (batch OPERATOR(pg_catalog.>=) 1),
     action text COLLATE "C" NOT NULL
         CHECK (action OPERATOR(pg_catalog.=) 'delete' OR action OPERATOR(pg_catalog.=) 'archive'),
+    archive_name text COLLATE "C",
     archive regclass CHECK ((archive IS NOT NULL) OPERATOR(pg_catalog.=) (action OPERATOR(pg_catalog.=) 'archive'))
 );
 REVOKE ALL ON TABLE @extschema@.idem_expiries FROM PUBLIC;

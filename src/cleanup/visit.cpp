@@ -11,6 +11,29 @@ namespace {
 constexpr Micros kLongestRest = kSecond;
 // A trigger that hangs must not stop the tables after its own.
 constexpr int kLongestBatch = 30 * 1000;  // ms
+// A trigger can catch the error that ends a batch, but not the end of the process.
+constexpr int kLastResort = 40 * 1000;  // ms
+
+void end_process() {
+  InterruptPending = 1;
+  ProcDiePending = 1;
+  SetLatch(MyLatch);
+}
+
+void start_alarms() {
+  static bool registered = false;
+  static TimeoutId last_resort;
+  if (!registered) last_resort = RegisterTimeout(USER_TIMEOUT, end_process);
+  registered = true;
+  enable_timeout_after(STATEMENT_TIMEOUT, kLongestBatch);
+  enable_timeout_after(last_resort, kLastResort);
+}
+
+void stop_alarms() {
+  disable_all_timeouts(false);
+  // One may have gone off when all was over; the next transaction is not meant.
+  QueryCancelPending = 0;
+}
 
 // The detail of a violated constraint is all that names the row; where there is a remedy, it says
 // more.
@@ -44,11 +67,11 @@ bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
   {
     SetCurrentStatementStartTimestamp();
     StartTransactionCommand();
-    enable_timeout_after(STATEMENT_TIMEOUT, kLongestBatch);
+    start_alarms();
     PushActiveSnapshot(GetTransactionSnapshot());
     call(argument);
     PopActiveSnapshot();
-    disable_timeout(STATEMENT_TIMEOUT, false);
+    stop_alarms();
     CommitTransactionCommand();
     done = true;
   }
@@ -57,14 +80,12 @@ bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
     MemoryContextSwitchTo(context);
     ErrorData *error = CopyErrorData();
     FlushErrorState();
-    disable_timeout(STATEMENT_TIMEOUT, false);
+    stop_alarms();
     AbortCurrentTransaction();
     keep(error, mishap);
     FreeErrorData(error);
   }
   PG_END_TRY();
-  // The alarm may have gone off when all was over; the next transaction is not meant.
-  QueryCancelPending = false;
   MemoryContextSwitchTo(context);
   if (done) server::deliver_notifications();
   return done;

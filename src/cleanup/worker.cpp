@@ -162,7 +162,7 @@ bool prepare(Visit &visit, List **sweeps, TimestampTz *next, Mishap *mishap) {
         Premises premises;
         visit.entry = enter(&premises);
         if (visit.entry != Entry::open) return;
-        forget_dropped(premises);
+        tidy(premises);
         *sweeps = plan_sweeps(premises, visit, next);
       },
       mishap);
@@ -219,8 +219,9 @@ void run_sweeps(Visit &visit, List *sweeps) {
     foreach (cell, sweeps) {
       auto *sweep = static_cast<Sweep *>(lfirst(cell));
       if (sweep->progress != Progress::under_way || over(visit)) continue;
-      take_turn(visit, *sweep);
+      // Before, or a turn that ends the worker would be the first of the next visit.
       note_turn(sweep->rule.table);
+      take_turn(visit, *sweep);
       more = more || sweep->progress == Progress::under_way;
     }
   }

@@ -354,7 +354,7 @@ TEST(ScheduleRest, KeepsTheRate) {
   }
 }
 
-TEST(ScheduleBatch, IsAtMostASecondsWorth) {
+TEST(ScheduleBatch, IsAFiftiethOfTheRate) {
   struct Batch {
     int batch;
     int rate;
@@ -362,9 +362,11 @@ TEST(ScheduleBatch, IsAtMostASecondsWorth) {
   };
   for (const Batch &each : std::vector<Batch>{{1000, 0, 1000},
                                               {1000, 1, 1},
-                                              {1000, 999, 999},
-                                              {1000, 1000, 1000},
-                                              {1000, 1001, 1000},
+                                              {1000, 99, 1},
+                                              {1000, 100, 2},
+                                              {1000, 49999, 999},
+                                              {1000, 50000, 1000},
+                                              {1000, 50050, 1000},
                                               {1000, INT_MAX, 1000},
                                               {1, 1, 1},
                                               {100000, INT_MAX, 100000}})
