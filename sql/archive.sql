@@ -5,7 +5,8 @@ CREATE PROCEDURE drop_partitions() LANGUAGE plpgsql AS $$
 DECLARE
     partition text;
 BEGIN
-    FOR partition IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'idem_archive'::regclass LOOP
+    FOR partition IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'idem_archive'::regclass
+            AND inhrelid <> 'idem_archive_default'::regclass LOOP
         EXECUTE 'DROP TABLE ' || partition;
     END LOOP;
 END $$;
@@ -41,7 +42,7 @@ SELECT count(*) FROM idem_archive;
 ROLLBACK;
 SELECT count(*) FROM idem_archive;
 SELECT count(*) FROM idem_records;
-SELECT count(*) FROM pg_inherits WHERE inhparent = 'idem_archive'::regclass;
+SELECT count(*) FROM pg_inherits WHERE inhparent = 'idem_archive'::regclass AND inhrelid <> 'idem_archive_default'::regclass;
 SELECT idem_purge(3);
 SELECT idem_purge(), idem_purge();
 SELECT scope, key FROM idem_records;
@@ -112,7 +113,7 @@ CREATE FUNCTION months() RETURNS TABLE (partition text, bounds boolean, closed b
         c.relacl IS NOT NULL AND NOT EXISTS (SELECT FROM aclexplode(c.relacl) WHERE grantee = 0),
         c.relowner = p.relowner
     FROM pg_inherits JOIN pg_class AS c ON c.oid = inhrelid JOIN pg_class AS p ON p.oid = inhparent
-    WHERE inhparent = 'idem_archive'::regclass
+    WHERE inhparent = 'idem_archive'::regclass AND inhrelid <> 'idem_archive_default'::regclass
         -- In the last week of a month there is one for the next as well.
         AND c.relname <> to_char(now() AT TIME ZONE 'UTC' + interval '1 month', '"idem_archive_"YYYY_MM')
 $$;
@@ -140,7 +141,8 @@ DROP FUNCTION months;
 -- Who may read the archive reads it through the table.
 CREATE ROLE regress_idem_archive;
 SELECT idem_grant('regress_idem_archive', true);
-SELECT inhrelid::regclass AS partition FROM pg_inherits WHERE inhparent = 'idem_archive'::regclass LIMIT 1 \gset
+SELECT inhrelid::regclass AS partition FROM pg_inherits WHERE inhparent = 'idem_archive'::regclass
+    AND inhrelid <> 'idem_archive_default'::regclass LIMIT 1 \gset
 SET ROLE regress_idem_archive;
 SELECT count(*) FROM idem_archive;
 SELECT idem_purge();
@@ -306,4 +308,13 @@ DROP TABLE child, t, parted, passing, computed, narrow, wide, numbered, old_numb
 DROP SEQUENCE a_sequence;
 DROP FUNCTION archived_in, skip;
 DROP ROLE "regress idem owner";
+-- A claim that archives what was there needs no partition for the month, and makes none; cleanup moves it there.
+SELECT idem_scope_set('archive', on_expiry => 'archive');
+SELECT outcome FROM idem_begin('early', 'archive', lease => '1 us', retain => '1 us');
+SELECT outcome FROM idem_begin('early', 'archive', lease => '1 us', retain => '1 us');
+SELECT key, tableoid::regclass FROM idem_archive WHERE key = 'early';
+SELECT idem_purge();
+SELECT key, tableoid = 'idem_archive_default'::regclass AS in_default FROM idem_archive WHERE key = 'early';
+SELECT idem_scope_reset('archive');
+DELETE FROM idem_archive;
 SELECT idem_cleanup_resume();

@@ -69,9 +69,17 @@ const char *name_of(Oid table) {
 // Rows that refuse to go must not be met first again, or ten of them would keep all others waiting;
 // nor must what an old snapshot keeps of the rows that are gone.
 ResumePoint resume_point(const Sweep &sweep) {
-  const bool refused = sweep.progress == Progress::failed && sweep.refused_rows > 0;
-  if (sweep.leaves == NIL || (!refused && sweep.progress != Progress::under_way)) return {};
-  return {list_nth_oid(sweep.leaves, sweep.leaf), sweep.cursor};
+  if (sweep.leaves == NIL) return {};
+  if (sweep.progress == Progress::under_way)
+    return {list_nth_oid(sweep.leaves, sweep.leaf), sweep.cursor};
+  return sweep.gave_up_at;
+}
+
+// A visit that went well may try larger ones again.
+int next_cap(const Sweep &sweep, bool well) {
+  constexpr int kLargest = 100000;
+  const int cap = well ? sweep.cap * 2 : sweep.cap;
+  return cap > kLargest ? 0 : cap;
 }
 
 TimestampTz conclude_failure(Sweep &sweep, TimestampTz now) {
@@ -80,11 +88,13 @@ TimestampTz conclude_failure(Sweep &sweep, TimestampTz now) {
   TimestampTz next = now;
   TimestampTz *turn = &next;
   const bool stuck = sweep.rows == 0 && sweep.progress == Progress::failed;
+  const int cap = next_cap(sweep, false);
   const ResumePoint resume = resume_point(sweep);
   (void)with_table(MyDatabaseId, sweep.rule.table, [=](TableEntry &entry) {
     *count = ++entry.failures;
     entry.finished_at = now;
     entry.resume = resume;
+    entry.cap = cap;
     entry.next_turn = *turn = now + (stuck ? back_off(entry.failures, naptime()) : naptime());
   });
   if (failures == 1) log_failure(sweep, name_of(sweep.rule.table), next);
@@ -95,8 +105,10 @@ void conclude_success(const Sweep &sweep, TimestampTz now, TimestampTz next) {
   int failures = 0;
   int *count = &failures;
   const ResumePoint resume = resume_point(sweep);
+  const int cap = next_cap(sweep, true);
   (void)with_table(MyDatabaseId, sweep.rule.table, [=](TableEntry &entry) {
     *count = entry.failures;
+    entry.cap = cap;
     entry.failures = 0;
     entry.resume = resume;
     entry.finished_at = entry.last_success_at = now;
@@ -113,8 +125,8 @@ void conclude_success(const Sweep &sweep, TimestampTz now, TimestampTz next) {
 
 TimestampTz conclude(Visit &visit, Sweep &sweep) {
   const TimestampTz now = GetCurrentTimestamp();
-  if (sweep.progress == Progress::failed) return conclude_failure(sweep, now);
-  if (sweep.refused_rows > 0) return conclude_failure(sweep, now);
+  if (sweep.failed || sweep.progress == Progress::failed || sweep.refused_rows > 0)
+    return conclude_failure(sweep, now);
   if (sweep.progress == Progress::under_way || sweep.met_locked_leaf) {
     const TimestampTz next = sweep.progress == Progress::under_way ? now : now + naptime();
     if (sweep.rows > 0) conclude_success(sweep, now, next);

@@ -84,9 +84,10 @@ IDEM_FUNCTION(idem_cleanup_now) {
 
 IDEM_FUNCTION(idem_cleanup_pause) {
   idem::server::require_writable("idem_cleanup_pause()");
+  const Premises premises = idem::cleanup::premises_of(fcinfo);
+  idem::cleanup::stop_batches(premises);
   Datum values[] = {CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))};
-  (void)idem::server::execute(pause_statement, idem::cleanup::premises_of(fcinfo).home, values,
-                              nullptr);
+  (void)idem::server::execute(pause_statement, premises.home, values, nullptr);
   PG_RETURN_VOID();
 }
 

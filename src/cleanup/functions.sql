@@ -66,7 +66,10 @@ CREATE FUNCTION @extschema@.idem_cleanup_status(
 COMMENT ON FUNCTION @extschema@.idem_cleanup_status() IS
     'what idem_stat_cleanup shows';
 
-CREATE VIEW @extschema@.idem_stat_cleanup AS SELECT * FROM @extschema@.idem_cleanup_status();
+CREATE VIEW @extschema@.idem_stat_cleanup AS
+    SELECT relation, action, state, started_at, finished_at, last_success_at, rows, batches, errors, last_error,
+        last_error_at, oldest_expired_age, backlog_estimate, next_run_at
+    FROM @extschema@.idem_cleanup_status();
 REVOKE ALL ON TABLE @extschema@.idem_stat_cleanup FROM PUBLIC;
 COMMENT ON VIEW @extschema@.idem_stat_cleanup IS
     'cleanup of this database, a row for each table: what it did since the server started, and what is left to do';

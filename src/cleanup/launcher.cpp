@@ -255,6 +255,8 @@ void sleep_until(TimestampTz wake) {
   pgstat_report_activity(STATE_IDLE, nullptr);
   (void)WaitLatch(MyLatch, events, ms, PG_WAIT_EXTENSION);
   ResetLatch(MyLatch);
+  // Nothing runs that could be cancelled, and it would end the process.
+  QueryCancelPending = 0;
   CHECK_FOR_INTERRUPTS();
   if (ConfigReloadPending) {
     ConfigReloadPending = false;

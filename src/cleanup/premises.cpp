@@ -16,8 +16,9 @@ bool lock_at_once(const LOCKTAG &tag, LOCKMODE mode) {
   return true;
 }
 
-// Whoever wants the database for himself holds a lock that sessions wait for when they connect. Given
-// back at once: he then waits for us to leave, or ends us, and may do so while a trigger runs.
+// Whoever wants the database for himself holds a lock that sessions wait for when they connect.
+// Given back at once: he then waits for us to leave, or ends us, and may do so while a trigger
+// runs.
 bool is_wanted() {
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
@@ -54,13 +55,13 @@ Premises find(Oid schema) {
   premises.records = get_relname_relid("idem_records", schema);
   premises.archive = get_relname_relid("idem_archive", schema);
   premises.expiries = get_relname_relid("idem_expiries", schema);
+  premises.paused = get_relname_relid("idem_cleanup_paused", schema);
   return premises;
 }
 
 bool complete(const Premises &premises) {
   return OidIsValid(premises.records) && OidIsValid(premises.archive) &&
-         OidIsValid(premises.expiries) &&
-         OidIsValid(get_relname_relid("idem_cleanup_paused", premises.home.schema));
+         OidIsValid(premises.expiries) && OidIsValid(premises.paused);
 }
 
 }  // namespace
@@ -75,7 +76,13 @@ Entry enter(Premises *premises) {
   *premises = find(schema_of(extension));
   if (!complete(*premises)) return Entry::other_version;
   premises->home.owner = server::owner_of(premises->expiries);
+  // Held by whoever is about to pause; reads do not mind.
+  if (!ConditionalLockRelationOid(premises->paused, RowShareLock)) return Entry::paused;
   return is_paused(*premises) ? Entry::paused : Entry::open;
+}
+
+void stop_batches(const Premises &premises) {
+  LockRelationOid(premises.paused, ExclusiveLock);
 }
 
 Premises premises_of(FunctionCallInfo fcinfo) {

@@ -22,11 +22,12 @@ struct Premises {
   Oid records;
   Oid archive;
   Oid expiries;
+  Oid paused;
 };
 
 // Looks whether somebody wants the database for himself, finds the extension and takes, without
-// waiting, a lock that keeps it in place until the transaction ends. Call it first in every transaction of a worker, with a snapshot
-// pushed. `premises` is filled only when open or paused.
+// waiting, a lock that keeps it in place until the transaction ends. Call it first in every
+// transaction of a worker, with a snapshot pushed. `premises` is filled only when open or paused.
 Entry enter(Premises *premises);
 
 // The same for a session that calls a function of the extension: nothing to lock, nothing to wait
@@ -34,5 +35,9 @@ Entry enter(Premises *premises);
 Premises premises_of(FunctionCallInfo fcinfo);
 
 bool is_paused(const Premises &premises);
+
+// Waits for the batch under way and keeps the next one from starting until the transaction ends,
+// for whoever is about to pause.
+void stop_batches(const Premises &premises);
 
 }  // namespace idem::cleanup

@@ -73,8 +73,8 @@ Statement confirm_statement = {
 Statement detach_statement = {
     "DELETE FROM @idem_expiries WHERE rel OPERATOR(pg_catalog.=) $1", 1, {REGCLASSOID}};
 
-// Numbers of columns may differ after a restore; the names are what was dumped. A table that was gone
-// by then was dumped as a bare number, which may be any table here.
+// Numbers of columns may differ after a restore; the names are what was dumped. A table that was
+// gone by then was dumped as a bare number, which may be any table here.
 Statement release_statement = {
     "UPDATE @idem_expiries AS e SET table_oid = e.rel, attnum = a.attnum"
     " FROM pg_catalog.pg_attribute AS a WHERE a.attrelid OPERATOR(pg_catalog.=) e.rel"

@@ -39,8 +39,8 @@ void tidy(const Premises &premises);
 void attach(const Premises &premises, const Rule &rule, const char *column);
 bool detach(const Premises &premises, Oid table);
 
-// Releases the tables held after a restore, and warns of those that cannot be. Returns whether there
-// were any of the first.
+// Releases the tables held after a restore, and warns of those that cannot be. Returns whether
+// there were any of the first.
 bool release_held(const Premises &premises);
 
 // The relations with rows of their own that the rule is about: the table, or its partitions and

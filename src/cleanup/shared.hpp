@@ -63,6 +63,7 @@ struct TableEntry {
   int failures;  // turns in a row that failed
   TimestampTz next_turn;
   ResumePoint resume;
+  int cap;  // rows of a batch that may come to an end in time; 0: no limit is known
   TimestampTz started_at;
   TimestampTz finished_at;
   TimestampTz last_success_at;

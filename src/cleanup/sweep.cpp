@@ -30,8 +30,8 @@ Oid current_leaf(const Sweep &sweep) {
 }
 
 int batch_rows(const Sweep &sweep) {
-  return batch_size(sweep.rule.batch > 0 ? sweep.rule.batch : settings.batch,
-                    settings.rows_per_second);
+  const int wanted = sweep.rule.batch > 0 ? sweep.rule.batch : settings.batch;
+  return batch_size(sweep.cap > 0 ? Min(wanted, sweep.cap) : wanted, settings.rows_per_second);
 }
 
 // With a rate no more than it gives in a second.
@@ -70,19 +70,11 @@ void run_batch(Batch &batch) {
   batch.rows = expire(premises, leaf, batch.sweep->now, batch.tids, batch.count);
 }
 
-// Whether the error lies with the moment, with the table or with us, and not with a row.
+// Whether fewer rows would fail as well: somebody cancelled the batch, or the server has run out of
+// something.
 bool unrelated(const Mishap &mishap) {
-  switch (mishap.sqlstate) {
-    case ERRCODE_QUERY_CANCELED:
-    case ERRCODE_LOCK_NOT_AVAILABLE:
-    case ERRCODE_T_R_DEADLOCK_DETECTED:
-    case ERRCODE_T_R_SERIALIZATION_FAILURE:
-    case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
-      return true;
-    default:
-      return ERRCODE_TO_CATEGORY(mishap.sqlstate) == ERRCODE_INSUFFICIENT_RESOURCES ||
-             ERRCODE_TO_CATEGORY(mishap.sqlstate) == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
-  }
+  return (mishap.sqlstate == ERRCODE_QUERY_CANCELED && !mishap.timed_out) ||
+         ERRCODE_TO_CATEGORY(mishap.sqlstate) == ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
 void note(const Sweep &sweep, std::int64_t rows) {
@@ -100,6 +92,7 @@ void note_error(const Sweep &sweep) {
   });
 }
 
+// Ends the leaf's turn.
 void fail(Sweep &sweep) {
   note_error(sweep);
   sweep.progress = Progress::failed;
@@ -111,11 +104,12 @@ void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int co
 void expire_in_halves(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int count) {
   const bool refused = count == 1 && !unrelated(sweep.mishap);
   if (refused) sweep.refused_rows++;
-  if (unrelated(sweep.mishap) || sweep.refused_rows >= kMostRefusedRows) {
+  if (unrelated(sweep.mishap) || sweep.refused_rows - sweep.refused_before >= kMostRefusedRows) {
     fail(sweep);
   } else if (refused) {
     note_error(sweep);
   } else {
+    if (sweep.mishap.timed_out) sweep.cap = count / 2;
     expire_rows(visit, sweep, tids, count / 2);
     expire_rows(visit, sweep, tids + count / 2, count - count / 2);
   }
@@ -186,10 +180,20 @@ void find_chunk(Search &search) {
 void next_leaf(Sweep &sweep) {
   sweep.cursor = {};
   sweep.by_address = false;
+  sweep.refused_before = sweep.refused_rows;
   if (++sweep.leaf < list_length(sweep.leaves)) return;
   sweep.leaf = 0;
-  if (!sweep.resumed) sweep.progress = Progress::finished;
+  if (!sweep.resumed) sweep.progress = sweep.failed ? Progress::failed : Progress::finished;
   sweep.resumed = false;
+}
+
+// A leaf in which something is wrong does not hold up the others.
+void leave_failed_leaf(Sweep &sweep) {
+  if (sweep.refused_rows > sweep.refused_before)
+    sweep.gave_up_at = {current_leaf(sweep), sweep.cursor};
+  sweep.failed = true;
+  sweep.progress = Progress::under_way;
+  next_leaf(sweep);
 }
 
 // A locked leaf does not hold up the others.
@@ -278,11 +282,7 @@ void expire_chunk(Visit &visit, Sweep &sweep, Addresses &addresses) {
   }
 }
 
-}  // namespace
-
-void take_turn(Visit &visit, Sweep &sweep) {
-  if (sweep.leaves == NIL) return purge_records(visit, sweep);
-  if (!sweep.by_address) return walk_leaf(visit, sweep);
+void expire_by_address(Visit &visit, Sweep &sweep) {
   const MemoryContext caller = MemoryContextSwitchTo(visit.context);
   Addresses addresses = {};
   addresses.room = batch_rows(sweep) * batches_of_turn(sweep);
@@ -291,6 +291,24 @@ void take_turn(Visit &visit, Sweep &sweep) {
   expire_chunk(visit, sweep, addresses);
   pfree(addresses.tids);
   MemoryContextSwitchTo(caller);
+}
+
+}  // namespace
+
+void take_turn(Visit &visit, Sweep &sweep) {
+  if (sweep.leaves == NIL) {
+    if (sweep.rule.records)
+      purge_records(visit, sweep);
+    else
+      sweep.progress = Progress::finished;
+    return;
+  }
+  if (sweep.by_address)
+    expire_by_address(visit, sweep);
+  else
+    walk_leaf(visit, sweep);
+  const bool last = sweep.leaf == 0 && sweep.failed;
+  if (sweep.progress == Progress::failed && !last) leave_failed_leaf(sweep);
 }
 
 }  // namespace idem::cleanup

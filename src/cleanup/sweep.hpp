@@ -24,7 +24,11 @@ struct Sweep {
   Progress progress;
   bool met_locked_leaf;
   int refused_rows;
-  Mishap mishap;  // of the last refused row, or of the failure
+  int refused_before;      // in the leaves before
+  bool failed;             // in some leaf
+  ResumePoint gave_up_at;  // where rows refused to go, in the last such leaf
+  int cap;                 // largest batch that may come to an end in time; 0: none is known
+  Mishap mishap;           // of the last refused row, or of the failure
 };
 
 // Takes the next turn: up to 32 batches.

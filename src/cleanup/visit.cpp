@@ -8,6 +8,7 @@ namespace idem::cleanup {
 
 namespace {
 
+constexpr Micros kMilli = kSecond / 1000;
 constexpr Micros kLongestRest = kSecond;
 // A trigger that hangs must not stop the tables after its own.
 constexpr int kLongestBatch = 30 * 1000;  // ms
@@ -48,6 +49,8 @@ void keep(const ErrorData *error, Mishap *mishap) {
 }  // namespace
 
 bool over(Visit &visit) {
+  // Nothing runs that could be cancelled, and it would end the process.
+  QueryCancelPending = 0;
   CHECK_FOR_INTERRUPTS();
   if (ConfigReloadPending) {
     ConfigReloadPending = false;
@@ -62,6 +65,7 @@ bool over(Visit &visit) {
 
 bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
   const MemoryContext context = CurrentMemoryContext;
+  const TimestampTz since = GetCurrentTimestamp();
   volatile bool done = false;
   PG_TRY();
   {
@@ -83,6 +87,8 @@ bool transact(void (*call)(void *), void *argument, Mishap *mishap) {
     stop_alarms();
     AbortCurrentTransaction();
     keep(error, mishap);
+    mishap->timed_out = error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
+                        GetCurrentTimestamp() - since >= kLongestBatch * kMilli;
     FreeErrorData(error);
   }
   PG_END_TRY();

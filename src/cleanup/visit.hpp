@@ -27,6 +27,7 @@ bool over(Visit &visit);
 // An error that ended a transaction.
 struct Mishap {
   int sqlstate;
+  bool timed_out;             // the batch took too long
   Problem problem;            // message and detail
   char context[kErrorBytes];  // where it was raised; may be empty
 };

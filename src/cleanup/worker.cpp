@@ -96,6 +96,7 @@ void report_entry(Entry entry, TimestampTz now) {
 void resume(Sweep &sweep) {
   TableEntry entry;
   if (!read_table(MyDatabaseId, sweep.rule.table, &entry)) return;
+  sweep.cap = entry.cap;
   int leaf = 0;
   ListCell *cell;
   foreach (cell, sweep.leaves) {
@@ -166,6 +167,20 @@ bool prepare(Visit &visit, List **sweeps, TimestampTz *next, Mishap *mishap) {
         *sweeps = plan_sweeps(premises, visit, next);
       },
       mishap);
+}
+
+// In a transaction of its own, as it locks out whoever writes to the default partition. What fails
+// is left to the records' own turn to report.
+void prepare_archive(Visit &visit) {
+  Mishap ignored;
+  (void)transact(
+      [&visit] {
+        Premises premises;
+        visit.entry = enter(&premises);
+        if (visit.entry == Entry::open && records::archives_records(premises.home))
+          records::provide_partitions(premises.home, visit.started_at);
+      },
+      &ignored);
 }
 
 // One month in a transaction; with a backlog of months, one after the other.
@@ -244,6 +259,7 @@ void clean_up(Visit &visit) {
   TimestampTz others = DT_NOEND;
   if (!prepare(visit, &sweeps, &others, &mishap)) return report_mishap(mishap);
   if (visit.entry != Entry::open) return report_entry(visit.entry, visit.started_at);
+  prepare_archive(visit);
   const bool dropped = drop_old_partitions(visit, &mishap);
   run_sweeps(visit, in_turn(sweeps));
   const TimestampTz next = conclude_sweeps(visit, sweeps, others);

@@ -30,8 +30,9 @@ Statement months_statement = {
 
 // The names order as their months do.
 Statement oldest_statement = {
-    "SELECT c.relname FROM pg_catalog.pg_inherits AS i"
+    "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_inherits AS i"
     " JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid"
+    " JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
     " WHERE i.inhparent OPERATOR(pg_catalog.=) $1"
     " AND c.relname OPERATOR(pg_catalog.~) '^idem_archive_[0-9]{4}_[0-9]{2}$'"
     " AND c.relname OPERATOR(pg_catalog.<) $2::pg_catalog.name ORDER BY c.relname LIMIT 1",
@@ -80,7 +81,8 @@ bool is_partition_of(Oid relation, Oid parent) {
   return list_member_oid(server::parents_of(relation), parent);
 }
 
-// Attached, not created as a partition, because that would lock out everybody who uses the archive.
+// Attached, not created as a partition, because that would lock out everybody who uses the archive;
+// only who writes to the default partition has to wait.
 void create_partition(const server::Home &home, const Month &month) {
   const char *schema = quote_identifier(get_namespace_name(home.schema));
   execute_as_owner(home, psprintf("CREATE TABLE %s.%s (LIKE %s.idem_archive INCLUDING STORAGE)",
@@ -88,6 +90,11 @@ void create_partition(const server::Home &home, const Month &month) {
   // A key may be archived many times.
   execute_as_owner(home,
                    psprintf("CREATE INDEX ON %s.%s (key, scope, archived_at)", schema, month.name));
+  execute_as_owner(home, psprintf("WITH early AS (DELETE FROM %s.idem_archive_default"
+                                  " WHERE archived_at OPERATOR(pg_catalog.>=) '%s'"
+                                  " AND archived_at OPERATOR(pg_catalog.<) '%s' RETURNING *)"
+                                  " INSERT INTO %s.%s SELECT * FROM early",
+                                  schema, month.from, month.to, schema, month.name));
   execute_as_owner(home, psprintf("REVOKE ALL ON TABLE %s.%s FROM PUBLIC", schema, month.name));
   execute_as_owner(home, psprintf("ALTER TABLE %s.idem_archive ATTACH PARTITION %s.%s"
                                   " FOR VALUES FROM ('%s') TO ('%s')",
@@ -111,8 +118,7 @@ struct Doomed {
 
 void drop(void *argument) {
   const auto *doomed = static_cast<const Doomed *>(argument);
-  const char *schema = quote_identifier(get_namespace_name(doomed->home->schema));
-  execute_as_owner(*doomed->home, psprintf("DROP TABLE %s.%s", schema, doomed->partition));
+  execute_as_owner(*doomed->home, psprintf("DROP TABLE %s", doomed->partition));
 }
 
 }  // namespace
@@ -129,6 +135,8 @@ void provide_partition(const server::Home &home, TimestampTz time) {
   if (is_partition_of(get_relname_relid(month.name, home.schema), archive_in(home))) return;
   // One at a time; the next one sees what this one made.
   LockRelationOid(archive_in(home), ShareUpdateExclusiveLock);
+  const Oid default_partition = get_relname_relid("idem_archive_default", home.schema);
+  if (OidIsValid(default_partition)) LockRelationOid(default_partition, AccessExclusiveLock);
   if (is_partition_of(get_relname_relid(month.name, home.schema), archive_in(home))) return;
   create_partition(home, month);
 }

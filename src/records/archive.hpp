@@ -15,8 +15,8 @@ namespace idem::records {
 // Whether any scope wants its expired records archived.
 bool archives_records(const server::Home &home);
 
-// Makes the partition for `time` unless it is there. Takes locks that reads and writes of the archive
-// do not conflict with. Raises 42P07 when another relation has the name.
+// Makes the partition for `time` unless it is there. Takes locks that reads and writes of the
+// archive do not conflict with. Raises 42P07 when another relation has the name.
 void provide_partition(const server::Home &home, TimestampTz time);
 
 // The same for now, and for the next month if that is near.

@@ -269,7 +269,6 @@ bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
 
 bool reclaim_archiving(const RecordsTable &table, const Identity &id, const Grant &grant,
                        const RecordState &expected) {
-  provide_partition(table.home, grant.granted_at);
   return reclaim_by(reclaim_archiving_statement, table, id, grant, expected);
 }
 

@@ -265,8 +265,8 @@ SQL
 	no_worker($node, 'postgres');
 	cmp_ok($resting, '>', 0, 'the worker rests while rows are left');
 	is($holding, 0, 'and then has no transaction open');
-	is(status($node, "rows - $rows, batches - $batches"), '1000|5', 'a batch is no more than a second\'s worth');
-	# Of the five batches the first one is free, so four seconds are due.
+	is(status($node, "rows - $rows, batches - $batches"), '1000|250', 'a batch is a fiftieth of a second\'s worth');
+	# Of the batches the first one is free, so nearly five seconds are due.
 	is(status($node, "finished_at - started_at > '2 s'"), 't', 'it takes its time');
 	$session->close;
 };
