@@ -67,7 +67,12 @@ bool is_busy(const Launcher &launcher, const DatabaseEntry &entry) {
   return entry.worker != 0 || is_hired(launcher, entry.database);
 }
 
-BackgroundWorker describe_worker(const Database &database, bool requested) {
+// As the owner, unless that has just failed, as with limits on connections.
+Oid role_of_visit(const Database &database, const DatabaseEntry &entry) {
+  return entry.failures > 0 && !entry.connected ? InvalidOid : database.role;
+}
+
+BackgroundWorker describe_worker(const Database &database, const WorkerOrder &order) {
   BackgroundWorker worker = {};
   worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
   worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
@@ -78,7 +83,6 @@ BackgroundWorker describe_worker(const Database &database, bool requested) {
   strlcpy(worker.bgw_type, "pg_idem cleanup", sizeof(worker.bgw_type));
   worker.bgw_main_arg = ObjectIdGetDatum(database.oid);
   worker.bgw_notify_pid = MyProcPid;
-  const WorkerOrder order = {database.role, requested};
   static_assert(sizeof(order) <= BGW_EXTRALEN);
   memcpy(worker.bgw_extra, &order, sizeof(order));
   return worker;
@@ -96,10 +100,11 @@ void log_refusal(const Launcher &launcher) {
 // False when the postmaster has no slot.
 bool hire(Launcher &launcher, const Candidate &candidate, TimestampTz stop_at) {
   const Database &database = *candidate.database;
-  BackgroundWorker worker = describe_worker(database, candidate.entry.request == Request::now);
+  BackgroundWorker worker = describe_worker(database, {role_of_visit(database, candidate.entry),
+                                                       candidate.entry.request == Request::now});
   (void)with_database(database.oid, [stop_at](DatabaseEntry &entry) {
     entry.state = DatabaseState::starting;
-    entry.reported = false;
+    entry.reported = entry.connected = false;
     entry.request = Request::none;
     entry.started_at = GetCurrentTimestamp();
     entry.stop_at = stop_at;

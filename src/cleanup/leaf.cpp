@@ -88,6 +88,17 @@ bool lock(Oid relation, LeafUse use) {
   return true;
 }
 
+// Up to 13 a partition is detached under a lock on its parent alone.
+bool lock_ancestors(Oid relation) {
+  ListCell *cell;
+  foreach (cell, server::ancestors_of(relation)) {
+    const Oid ancestor = lfirst_oid(cell);
+    if (ancestor != relation && !ConditionalLockRelationOid(ancestor, AccessShareLock))
+      return false;
+  }
+  return true;
+}
+
 // As the owner, because the expressions of indexes are evaluated here.
 Opening examine(const Rule &rule, Oid relation, bool must_serve, Leaf *leaf, Defect *defect) {
   leaf->owner = server::owner_of(relation);
@@ -149,7 +160,7 @@ double planned_rows(const char *sql) {
 }  // namespace
 
 Opening open_leaf(const Rule &rule, Oid relation, LeafUse use, Leaf *leaf) {
-  if (!lock(relation, use)) return Opening::busy;
+  if (!lock(relation, use) || !lock_ancestors(relation)) return Opening::busy;
   Defect defect;
   return examine(rule, relation, true, leaf, &defect);
 }

@@ -20,9 +20,10 @@ Addresses addresses_for(std::int64_t rows) {
 
 // A table before its attachment, as in attaching, and as in a migration that alters and detaches
 // it.
-void lock_leaves(const List *leaves) {
+void lock_leaves(const Rule &rule) {
+  LockRelationOid(rule.table, AccessShareLock);
   ListCell *cell;
-  foreach (cell, leaves) LockRelationOid(lfirst_oid(cell), RowExclusiveLock);
+  foreach (cell, leaves_of(rule)) LockRelationOid(lfirst_oid(cell), RowExclusiveLock);
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ Run run_leaf(const Premises &premises, const Rule &rule, Oid relation, std::int6
 
 Run run_table(const Premises &premises, const Rule &rule, std::int64_t limit) {
   Run run = {0, false};
-  lock_leaves(leaves_of(rule));
+  lock_leaves(rule);
   Rule held;
   if (!hold_rule(premises, rule.table, &held)) return run;
   ListCell *cell;

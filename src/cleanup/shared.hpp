@@ -38,8 +38,9 @@ struct DatabaseEntry {
   DatabaseState state;
   int worker;  // process id, 0 when none runs
   Request request;
-  bool reported;  // the worker of the last visit said how it went
-  int failures;   // visits in a row that failed
+  bool connected;  // the worker of the last visit
+  bool reported;   // the worker of the last visit said how it went
+  int failures;    // visits in a row that failed
   TimestampTz next_visit;
   TimestampTz stop_at;  // when the running worker has to leave, because the window closes
   TimestampTz started_at;

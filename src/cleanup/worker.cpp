@@ -274,6 +274,7 @@ void visit_database(Oid database, const WorkerOrder &order) {
   sign_on(database);
   BackgroundWorkerInitializeConnectionByOid(database, order.role,
                                             server::worker_connection_flags());
+  (void)with_database(database, [](DatabaseEntry &entry) { entry.connected = true; });
   fix_settings();
   const TimestampTz now = GetCurrentTimestamp();
   Visit visit = {

@@ -50,8 +50,12 @@ List *descendants_of(Oid relation) {
   return all_from(relation, children_of);
 }
 
+List *ancestors_of(Oid relation) {
+  return all_from(relation, parents_of);
+}
+
 bool descends_from(Oid relation, Oid ancestor) {
-  return list_member_oid(all_from(relation, parents_of), ancestor);
+  return list_member_oid(ancestors_of(relation), ancestor);
 }
 
 }  // namespace idem::server

@@ -11,6 +11,7 @@ List *parents_of(Oid relation);
 
 // Each once, the relation itself first.
 List *descendants_of(Oid relation);
+List *ancestors_of(Oid relation);
 
 // Whether a relation is another, or a partition or child of it. A child that has been detached is a
 // table of its own.

@@ -190,7 +190,9 @@ subtest 'a database and an owner without room for connections' => sub {
 	$node->safe_psql('postgres', 'ALTER DATABASE deserted CONNECTION LIMIT 0; ALTER ROLE landlord CONNECTION LIMIT 0');
 	$session->query('INSERT INTO items (expires) VALUES (now()); SELECT idem_cleanup_now();');
 	wait_for(sub { $session->query('SELECT count(*) FROM items;') eq '0' }, 'cleanup');
-	unlike(log_since($node, $position), qr/FATAL|cleanup of database/, 'do not hinder cleanup');
+	# Before 15 the limits are those of workers as well, and the next one comes as somebody else.
+	my $complaint = $node->safe_psql('postgres', 'SHOW server_version_num') < 150000 ? qr/PANIC/ : qr/FATAL|cleanup of database/;
+	unlike(log_since($node, $position), $complaint, 'do not hinder cleanup');
 	$session->close;
 };
 
