@@ -160,10 +160,19 @@ subtest 'a server without a postmaster' => sub {
 	my @server = ('postgres', '--single', '-D', $node->data_dir, 'postgres');
 	ok(IPC::Run::run(\@server, '<', \$calls, '>', \$out, '2>', \$error), 'runs');
 	like($out, qr/outcome = "started"/, 'the functions work');
-	like($out, qr/state = "waiting"/, 'the view as well');
 	like($out, qr/count = "1"/, 'rows stay');
-	like($error, qr/WARNING:  the cleanup launcher does not run at present/, 'whoever wants the launcher is told');
-	unlike($error =~ s/WARNING:  the cleanup launcher does not run at present//r, $alarm, 'without another complaint');
+	# Up to 14 such a server preloads no libraries.
+	if ($out =~ /state = "not preloaded"/)
+	{
+		like($error, qr/ERROR:  .*: pg_idem is not in shared_preload_libraries/, 'whoever wants the launcher is told');
+	}
+	else
+	{
+		like($out, qr/state = "waiting"/, 'the view as well');
+		like($error, qr/WARNING:  the cleanup launcher does not run at present/, 'whoever wants the launcher is told');
+		$error =~ s/WARNING:  the cleanup launcher does not run at present//;
+		unlike($error, $alarm, 'without another complaint');
+	}
 	$node->start;
 	$node->safe_psql('postgres', 'SELECT idem_cleanup_now()');
 	until_sql($node, 'postgres', 'SELECT count(*) FROM items', 0);
