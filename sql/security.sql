@@ -98,7 +98,6 @@ DROP FUNCTION may, use_scope;
 ALTER TABLE idem_records OWNER TO regress_idem_owner;
 ALTER TABLE idem_scopes OWNER TO regress_idem_owner;
 ALTER TABLE idem_archive OWNER TO regress_idem_owner;
-ALTER TABLE idem_archive_default OWNER TO regress_idem_owner;
 ALTER TABLE idem_expiries OWNER TO regress_idem_owner;
 ALTER TABLE idem_cleanup_paused OWNER TO regress_idem_owner;
 -- For the partitions of the archive.

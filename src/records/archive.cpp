@@ -11,6 +11,7 @@ namespace {
 
 using server::Statement;
 
+constexpr const char *kDefaultPartition = "idem_archive_default";
 constexpr int kDropPatience = 1000;  // ms
 constexpr TimestampTz kAhead = 7 * USECS_PER_DAY;
 
@@ -81,6 +82,10 @@ bool is_partition_of(Oid relation, Oid parent) {
   return list_member_oid(server::parents_of(relation), parent);
 }
 
+bool has_default_partition(const server::Home &home) {
+  return is_partition_of(get_relname_relid(kDefaultPartition, home.schema), archive_in(home));
+}
+
 // Attached, not created as a partition, because that would lock out everybody who uses the archive;
 // only who writes to the default partition has to wait.
 void create_partition(const server::Home &home, const Month &month) {
@@ -90,11 +95,12 @@ void create_partition(const server::Home &home, const Month &month) {
   // A key may be archived many times.
   execute_as_owner(home,
                    psprintf("CREATE INDEX ON %s.%s (key, scope, archived_at)", schema, month.name));
-  execute_as_owner(home, psprintf("WITH early AS (DELETE FROM %s.idem_archive_default"
-                                  " WHERE archived_at OPERATOR(pg_catalog.>=) '%s'"
-                                  " AND archived_at OPERATOR(pg_catalog.<) '%s' RETURNING *)"
-                                  " INSERT INTO %s.%s SELECT * FROM early",
-                                  schema, month.from, month.to, schema, month.name));
+  if (has_default_partition(home))
+    execute_as_owner(home, psprintf("WITH early AS (DELETE FROM %s.idem_archive_default"
+                                    " WHERE archived_at OPERATOR(pg_catalog.>=) '%s'"
+                                    " AND archived_at OPERATOR(pg_catalog.<) '%s' RETURNING *)"
+                                    " INSERT INTO %s.%s SELECT * FROM early",
+                                    schema, month.from, month.to, schema, month.name));
   execute_as_owner(home, psprintf("REVOKE ALL ON TABLE %s.%s FROM PUBLIC", schema, month.name));
   execute_as_owner(home, psprintf("ALTER TABLE %s.idem_archive ATTACH PARTITION %s.%s"
                                   " FOR VALUES FROM ('%s') TO ('%s')",
@@ -123,6 +129,19 @@ void drop(void *argument) {
 
 }  // namespace
 
+void provide_default_partition(const server::Home &home) {
+  if (has_default_partition(home)) return;
+  LockRelationOid(archive_in(home), ShareUpdateExclusiveLock);
+  if (has_default_partition(home)) return;
+  const char *schema = quote_identifier(get_namespace_name(home.schema));
+  execute_as_owner(home, psprintf("CREATE TABLE %s.%s (LIKE %s.idem_archive INCLUDING STORAGE)",
+                                  schema, kDefaultPartition, schema));
+  execute_as_owner(home,
+                   psprintf("REVOKE ALL ON TABLE %s.%s FROM PUBLIC", schema, kDefaultPartition));
+  execute_as_owner(home, psprintf("ALTER TABLE %s.idem_archive ATTACH PARTITION %s.%s DEFAULT",
+                                  schema, schema, kDefaultPartition));
+}
+
 bool archives_records(const server::Home &home) {
   SPI_connect();
   const bool some = server::run(archives_statement, home, nullptr, nullptr, false, 1) > 0;
@@ -135,8 +154,8 @@ void provide_partition(const server::Home &home, TimestampTz time) {
   if (is_partition_of(get_relname_relid(month.name, home.schema), archive_in(home))) return;
   // One at a time; the next one sees what this one made.
   LockRelationOid(archive_in(home), ShareUpdateExclusiveLock);
-  const Oid default_partition = get_relname_relid("idem_archive_default", home.schema);
-  if (OidIsValid(default_partition)) LockRelationOid(default_partition, AccessExclusiveLock);
+  if (has_default_partition(home))
+    LockRelationOid(get_relname_relid(kDefaultPartition, home.schema), AccessExclusiveLock);
   if (is_partition_of(get_relname_relid(month.name, home.schema), archive_in(home))) return;
   create_partition(home, month);
 }

@@ -15,6 +15,10 @@ namespace idem::records {
 // Whether any scope wants its expired records archived.
 bool archives_records(const server::Home &home);
 
+// Makes the partition that takes what is moved while its month has none, unless it is there: a claim
+// that archives the record whose place it takes must neither fail nor wait for a month to be made.
+void provide_default_partition(const server::Home &home);
+
 // Makes the partition for `time` unless it is there. Takes locks that reads and writes of the
 // archive do not conflict with. Raises 42P07 when another relation has the name.
 void provide_partition(const server::Home &home, TimestampTz time);

@@ -1,5 +1,6 @@
 // idem_scope_set and idem_scope_reset, and the trigger that tells every session of a change.
 
+#include "records/archive.hpp"
 #include "records/decision.hpp"
 #include "records/limits.hpp"
 #include "records/request.hpp"
@@ -89,6 +90,8 @@ IDEM_FUNCTION(idem_scope_set) {
   }
   values[0] = PointerGetDatum(scope);
   (void)idem::server::execute(set_statement, table.home, values, nulls);
+  if (idem::records::archives_records(table.home))
+    idem::records::provide_default_partition(table.home);
   PG_RETURN_VOID();
 }
 

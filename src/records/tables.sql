@@ -49,7 +49,8 @@ COMMENT ON COLUMN @extschema@.idem_records.expires_at IS
     'when the record counts as absent; fixed by the first claim';
 
 -- What scopes with on_expiry => 'archive' keep of expired records. One partition for each month (UTC) in which
--- records were moved, named idem_archive_YYYY_MM; made when cleanup first needs it. The index by key is made there and not
+-- records were moved, named idem_archive_YYYY_MM; made when cleanup first needs it. None belongs to the extension, so
+-- that all are dumped like any table. The index by key is made there and not
 -- here: it would be made a second time, and fail, where a dump is restored.
 CREATE TABLE @extschema@.idem_archive (
     archived_at timestamptz NOT NULL,
@@ -71,12 +72,6 @@ CREATE TABLE @extschema@.idem_archive (
     body bytea
 ) PARTITION BY RANGE (archived_at);
 REVOKE ALL ON TABLE @extschema@.idem_archive FROM PUBLIC;
--- Takes what is moved while its month has no partition: a claim that archives the record whose place it takes must
--- neither fail nor wait for that. Emptied into the month when that is made.
-CREATE TABLE @extschema@.idem_archive_default PARTITION OF @extschema@.idem_archive DEFAULT;
-REVOKE ALL ON TABLE @extschema@.idem_archive_default FROM PUBLIC;
-COMMENT ON TABLE @extschema@.idem_archive_default IS
-    'archived records whose month has no partition yet';
 COMMENT ON TABLE @extschema@.idem_archive IS
     'expired records of scopes with on_expiry => ''archive'', by month of their move';
 
@@ -113,4 +108,3 @@ ALTER TABLE @extschema@.idem_scopes ENABLE ALWAYS TRIGGER idem_scopes_changed;
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.idem_records'::pg_catalog.regclass, '');
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.idem_tokens'::pg_catalog.regclass, '');
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.idem_scopes'::pg_catalog.regclass, '');
-SELECT pg_catalog.pg_extension_config_dump('@extschema@.idem_archive_default'::pg_catalog.regclass, '');
