@@ -86,25 +86,40 @@ bool has_default_partition(const server::Home &home) {
   return is_partition_of(get_relname_relid(kDefaultPartition, home.schema), archive_in(home));
 }
 
+const char *schema_of(const server::Home &home) {
+  return quote_identifier(get_namespace_name(home.schema));
+}
+
+void create_table(const server::Home &home, const char *name) {
+  const char *schema = schema_of(home);
+  execute_as_owner(home, psprintf("CREATE TABLE %s.%s (LIKE %s.idem_archive INCLUDING STORAGE)",
+                                  schema, name, schema));
+  execute_as_owner(home, psprintf("REVOKE ALL ON TABLE %s.%s FROM PUBLIC", schema, name));
+}
+
 // Attached, not created as a partition, because that would lock out everybody who uses the archive;
 // only who writes to the default partition has to wait.
+void attach_partition(const server::Home &home, const char *name, const char *bounds) {
+  const char *schema = schema_of(home);
+  execute_as_owner(home, psprintf("ALTER TABLE %s.idem_archive ATTACH PARTITION %s.%s %s", schema,
+                                  schema, name, bounds));
+}
+
 void create_partition(const server::Home &home, const Month &month) {
-  const char *schema = quote_identifier(get_namespace_name(home.schema));
-  execute_as_owner(home, psprintf("CREATE TABLE %s.%s (LIKE %s.idem_archive INCLUDING STORAGE)",
-                                  schema, month.name, schema));
+  const char *schema = schema_of(home);
+  create_table(home, month.name);
   // A key may be archived many times.
   execute_as_owner(home,
                    psprintf("CREATE INDEX ON %s.%s (key, scope, archived_at)", schema, month.name));
   if (has_default_partition(home))
-    execute_as_owner(home, psprintf("WITH early AS (DELETE FROM %s.idem_archive_default"
-                                    " WHERE archived_at OPERATOR(pg_catalog.>=) '%s'"
-                                    " AND archived_at OPERATOR(pg_catalog.<) '%s' RETURNING *)"
-                                    " INSERT INTO %s.%s SELECT * FROM early",
-                                    schema, month.from, month.to, schema, month.name));
-  execute_as_owner(home, psprintf("REVOKE ALL ON TABLE %s.%s FROM PUBLIC", schema, month.name));
-  execute_as_owner(home, psprintf("ALTER TABLE %s.idem_archive ATTACH PARTITION %s.%s"
-                                  " FOR VALUES FROM ('%s') TO ('%s')",
-                                  schema, schema, month.name, month.from, month.to));
+    execute_as_owner(home,
+                     psprintf("WITH early AS (DELETE FROM %s.%s"
+                              " WHERE archived_at OPERATOR(pg_catalog.>=) '%s'"
+                              " AND archived_at OPERATOR(pg_catalog.<) '%s' RETURNING *)"
+                              " INSERT INTO %s.%s SELECT * FROM early",
+                              schema, kDefaultPartition, month.from, month.to, schema, month.name));
+  attach_partition(home, month.name,
+                   psprintf("FOR VALUES FROM ('%s') TO ('%s')", month.from, month.to));
 }
 
 const char *oldest_partition(const server::Home &home, const char *before) {
@@ -133,13 +148,8 @@ void provide_default_partition(const server::Home &home) {
   if (has_default_partition(home)) return;
   LockRelationOid(archive_in(home), ShareUpdateExclusiveLock);
   if (has_default_partition(home)) return;
-  const char *schema = quote_identifier(get_namespace_name(home.schema));
-  execute_as_owner(home, psprintf("CREATE TABLE %s.%s (LIKE %s.idem_archive INCLUDING STORAGE)",
-                                  schema, kDefaultPartition, schema));
-  execute_as_owner(home,
-                   psprintf("REVOKE ALL ON TABLE %s.%s FROM PUBLIC", schema, kDefaultPartition));
-  execute_as_owner(home, psprintf("ALTER TABLE %s.idem_archive ATTACH PARTITION %s.%s DEFAULT",
-                                  schema, schema, kDefaultPartition));
+  create_table(home, kDefaultPartition);
+  attach_partition(home, kDefaultPartition, "DEFAULT");
 }
 
 bool archives_records(const server::Home &home) {

@@ -54,22 +54,7 @@ COMMENT ON COLUMN @extschema@.idem_records.expires_at IS
 -- here: it would be made a second time, and fail, where a dump is restored.
 CREATE TABLE @extschema@.idem_archive (
     archived_at timestamptz NOT NULL,
-    scope text COLLATE "C" NOT NULL,
-    key text COLLATE "C" NOT NULL,
-    token bigint NOT NULL,
-    attempt integer NOT NULL,
-    created_at timestamptz NOT NULL,
-    lease_expires_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
-    owner text COLLATE "C",
-    fingerprint bytea,
-    checkpoint text COLLATE "C",
-    checkpoint_data jsonb,
-    status text COLLATE "C" NOT NULL,
-    completed_at timestamptz,
-    code integer,
-    result jsonb,
-    body bytea
+    LIKE @extschema@.idem_records
 ) PARTITION BY RANGE (archived_at);
 REVOKE ALL ON TABLE @extschema@.idem_archive FROM PUBLIC;
 COMMENT ON TABLE @extschema@.idem_archive IS
