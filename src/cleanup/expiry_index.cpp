@@ -54,9 +54,9 @@ void add_key(ScanKeyData *key, Relation index, StrategyNumber strategy, Oid type
   ScanKeyInit(key, 1, strategy, get_opcode(operation), value);
 }
 
-Scan begin(Relation heap, Oid index, ScanKeyData *keys, int count) {
+Scan begin(Relation heap, Relation index, ScanKeyData *keys, int count) {
   Scan scan;
-  scan.index = index_open(index, AccessShareLock);
+  scan.index = index;
   scan.descriptor = server::begin_index_scan(heap, scan.index, GetActiveSnapshot(), count);
   scan.slot = table_slot_create(heap, nullptr);
   // Before the start, when the index makes room for the entries.
@@ -115,9 +115,8 @@ bool walk(Relation heap, Oid index, Oid type, Datum limit, Cursor *cursor, int m
     add_key(&keys[1], opened,
             descends(opened) ? BTLessEqualStrategyNumber : BTGreaterEqualStrategyNumber, type,
             datum_of(type, cursor->value));
-  index_close(opened, NoLock);
 
-  const Scan scan = begin(heap, index, keys, cursor->started ? 2 : 1);
+  const Scan scan = begin(heap, opened, keys, cursor->started ? 2 : 1);
   const Cursor from = *cursor;
   int rows = 0;
   int entries = 0;
@@ -146,9 +145,8 @@ bool smallest(Relation heap, Oid index, Oid type, Datum limit, bool expired, Dat
   ScanKeyData key;
   Relation opened = index_open(index, AccessShareLock);
   add_key(&key, opened, expired ? BTLessEqualStrategyNumber : BTGreaterStrategyNumber, type, limit);
-  index_close(opened, NoLock);
 
-  const Scan scan = begin(heap, index, &key, 1);
+  const Scan scan = begin(heap, opened, &key, 1);
   const ScanDirection ascending =
       descends(scan.index) ? BackwardScanDirection : ForwardScanDirection;
   bool found = false;

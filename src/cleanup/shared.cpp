@@ -74,10 +74,6 @@ TableEntry *provide_table(Oid database, Oid table) {
   return entry;
 }
 
-bool listed(const List *oids, Oid oid) {
-  return list_member_oid(oids, oid);
-}
-
 Request wanted = Request::none;
 
 void at_end(XactEvent event, void *) {
@@ -147,10 +143,10 @@ bool change_table(Oid database, Oid table, void (*change)(TableEntry &, void *),
 void keep_databases(const List *databases) {
   LWLockAcquire(lock, LW_EXCLUSIVE);
   for (int i = state->databases - 1; i >= 0; i--)
-    if (!listed(databases, state->database[i].database))
+    if (!list_member_oid(databases, state->database[i].database))
       state->database[i] = state->database[--state->databases];
   for (int i = state->tables - 1; i >= 0; i--)
-    if (!listed(databases, state->table[i].database))
+    if (!list_member_oid(databases, state->table[i].database))
       state->table[i] = state->table[--state->tables];
   LWLockRelease(lock);
 }
@@ -158,7 +154,7 @@ void keep_databases(const List *databases) {
 void keep_tables(Oid database, const List *tables) {
   LWLockAcquire(lock, LW_EXCLUSIVE);
   for (int i = state->tables - 1; i >= 0; i--)
-    if (state->table[i].database == database && !listed(tables, state->table[i].table))
+    if (state->table[i].database == database && !list_member_oid(tables, state->table[i].table))
       state->table[i] = state->table[--state->tables];
   LWLockRelease(lock);
 }
