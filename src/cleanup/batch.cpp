@@ -5,6 +5,7 @@
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/inheritance.hpp"
+#include "server/names.hpp"
 #include "server/owner.hpp"
 #include "server/prelude.hpp"
 
@@ -28,16 +29,9 @@ const char *columns_of(Oid relation) {
   return list.data;
 }
 
-// Qualified, or null when there is no such relation.
-const char *name_of(Oid relation) {
-  const char *schema = get_namespace_name(get_rel_namespace(relation));
-  const char *name = get_rel_name(relation);
-  return schema != nullptr && name != nullptr ? quote_qualified_identifier(schema, name) : nullptr;
-}
-
 const char *archive_of(const Leaf &leaf) {
   const Oid archive = leaf.rule->archive;
-  const char *name = name_of(archive);
+  const char *name = server::qualified_name(archive);
   if (name == nullptr)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the archive of table %s does not exist any more", leaf.name),
@@ -166,7 +160,7 @@ void require_insertable(const Leaf &leaf, Oid archive) {
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                   errmsg("the owner of table %s may not insert into archive \"%s\"", leaf.name,
                          get_rel_name(archive)),
-                  errhint("GRANT INSERT ON %s TO %s;", name_of(archive),
+                  errhint("GRANT INSERT ON %s TO %s;", server::qualified_name(archive),
                           quote_identifier(GetUserNameFromId(leaf.owner, false)))));
 }
 

@@ -2,6 +2,7 @@
 
 #include "cleanup/settings.hpp"
 #include "cleanup/sweep.hpp"
+#include "server/names.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::cleanup {
@@ -16,12 +17,10 @@ bool find_next_expiry(Visit &visit, Sweep &sweep, TimestampTz *earliest) {
   foreach (cell, sweep.leaves) {
     const Oid relation = lfirst_oid(cell);
     const bool done = transact(
-        [&visit, &sweep, relation, some, earliest] {
-          Premises premises;
+        visit,
+        [&sweep, relation, some, earliest](const Premises &) {
           Leaf leaf;
           TimestampTz at;
-          visit.entry = enter(&premises);
-          if (visit.entry != Entry::open) return;
           if (open_leaf(sweep.rule, relation, LeafUse::look, &leaf) != Opening::open) return;
           if (!next_expiry(leaf, sweep.now, &at)) return;
           *earliest = *some ? Min(*earliest, at) : at;
@@ -56,11 +55,8 @@ const char *name_of(Oid table) {
   Mishap ignored;
   (void)transact(
       [table, result, caller] {
-        const char *relation = get_rel_name(table);
-        if (relation == nullptr) return;
-        *result = MemoryContextStrdup(
-            caller,
-            quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), relation));
+        const char *found = server::qualified_name(table);
+        if (found != nullptr) *result = MemoryContextStrdup(caller, found);
       },
       &ignored);
   return name != nullptr ? name : psprintf("%u", table);

@@ -2,17 +2,13 @@
 
 #include "server/compat.hpp"
 #include "server/inheritance.hpp"
+#include "server/names.hpp"
 #include "server/owner.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::cleanup {
 
 namespace {
-
-const char *qualified_name(Relation relation) {
-  return quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
-                                    RelationGetRelationName(relation));
-}
 
 // Why rows of a relation cannot expire.
 enum class Defect { none, kind, no_column, type, no_index };
@@ -26,12 +22,13 @@ enum class Defect { none, kind, no_column, type, no_index };
 }
 
 [[noreturn]] void refuse_index(Relation relation, const char *column) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("table \"%s\" has no index on column \"%s\" to find expired rows by",
-                         RelationGetRelationName(relation), column),
-                  errdetail("It takes a valid B-tree index on that column alone."),
-                  errhint("CREATE INDEX CONCURRENTLY ON %s (%s);", qualified_name(relation),
-                          quote_identifier(column))));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("table \"%s\" has no index on column \"%s\" to find expired rows by",
+                  RelationGetRelationName(relation), column),
+           errdetail("It takes a valid B-tree index on that column alone."),
+           errhint("CREATE INDEX CONCURRENTLY ON %s (%s);",
+                   server::qualified_name(RelationGetRelid(relation)), quote_identifier(column))));
   pg_unreachable();
 }
 
@@ -66,7 +63,7 @@ Defect describe(const Rule &rule, Relation relation, Leaf *leaf) {
   if (attribute->attisdropped) return Defect::no_column;
   leaf->rule = &rule;
   leaf->relation = RelationGetRelid(relation);
-  leaf->name = qualified_name(relation);
+  leaf->name = server::qualified_name(RelationGetRelid(relation));
   leaf->number = column;
   leaf->column = pstrdup(NameStr(attribute->attname));
   leaf->type = expiry_type(attribute->atttypid);

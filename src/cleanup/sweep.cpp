@@ -17,7 +17,6 @@ constexpr Micros kLongestTurn = kSecond;
 constexpr int kMostRefusedRows = 10;
 
 struct Batch {
-  Visit *visit;
   Sweep *sweep;
   const ItemPointerData *tids;
   int count;
@@ -56,12 +55,7 @@ Opening open_current(const Premises &premises, const Sweep &sweep, LeafUse use, 
   return open_leaf(*rule, current_leaf(sweep), use, leaf);
 }
 
-void run_batch(Batch &batch) {
-  Premises premises;
-  batch.rows = 0;
-  batch.opening = Opening::busy;
-  batch.visit->entry = enter(&premises);
-  if (batch.visit->entry != Entry::open) return;
+void run_batch(const Premises &premises, Batch &batch) {
   Rule rule;
   Leaf leaf;
   batch.opening = open_current(premises, *batch.sweep, LeafUse::expire_at_once, &rule, &leaf);
@@ -118,9 +112,11 @@ void expire_in_halves(Visit &visit, Sweep &sweep, const ItemPointerData *tids, i
 void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int count) {
   if (sweep.progress != Progress::under_way || over(visit)) return;
   const TimestampTz since = GetCurrentTimestamp();
-  Batch batch = {&visit, &sweep, tids, count, Opening::busy, 0};
+  Batch batch = {&sweep, tids, count, Opening::busy, 0};
   Batch *argument = &batch;
-  if (!transact([argument] { run_batch(*argument); }, &sweep.mishap)) {
+  if (!transact(
+          visit, [argument](const Premises &premises) { run_batch(premises, *argument); },
+          &sweep.mishap)) {
     expire_in_halves(visit, sweep, tids, count);
     return;
   }
@@ -136,15 +132,13 @@ void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int co
 // Rows go by SQL where their addresses mean nothing.
 void purge_records(Visit &visit, Sweep &sweep) {
   const int limit = batch_rows(sweep);
-  std::int64_t rows = 0;
   for (int i = 0; i < batches_of_turn(sweep) && !over(visit); i++) {
     const TimestampTz since = GetCurrentTimestamp();
+    std::int64_t rows = 0;
     const bool done = transact(
-        [&visit, &sweep, &rows, limit] {
-          Premises premises;
-          rows = 0;
-          visit.entry = enter(&premises);
-          if (visit.entry == Entry::open) rows = purge(premises, sweep.now, limit);
+        visit,
+        [&sweep, &rows, limit](const Premises &premises) {
+          rows = purge(premises, sweep.now, limit);
         },
         &sweep.mishap);
     if (!done) return fail(sweep);
@@ -158,17 +152,12 @@ void purge_records(Visit &visit, Sweep &sweep) {
 }
 
 struct Search {
-  Visit *visit;
   Sweep *sweep;
   Addresses *addresses;
   Opening opening;
 };
 
-void find_chunk(Search &search) {
-  Premises premises;
-  search.opening = Opening::busy;
-  search.visit->entry = enter(&premises);
-  if (search.visit->entry != Entry::open) return;
+void find_chunk(const Premises &premises, Search &search) {
   Rule rule;
   Leaf leaf;
   search.opening = open_current(premises, *search.sweep, LeafUse::look, &rule, &leaf);
@@ -204,7 +193,6 @@ void pass_over_locked(Sweep &sweep) {
 }
 
 struct Step {
-  Visit *visit;
   Sweep *sweep;
   int most;
   Cursor cursor;
@@ -213,12 +201,7 @@ struct Step {
   Removed removed;
 };
 
-void run_step(Step &step) {
-  Premises premises;
-  step.opening = Opening::busy;
-  step.cursor = step.sweep->cursor;
-  step.visit->entry = enter(&premises);
-  if (step.visit->entry != Entry::open) return;
+void run_step(const Premises &premises, Step &step) {
   Rule rule;
   Leaf leaf;
   step.opening = open_current(premises, *step.sweep, LeafUse::expire_at_once, &rule, &leaf);
@@ -255,21 +238,24 @@ void walk_leaf(Visit &visit, Sweep &sweep) {
   for (int i = 0; i < kBatchesPerChunk && !over(visit); i++) {
     const TimestampTz since = GetCurrentTimestamp();
     if (since >= ends_at) return;
-    Step step = {};
-    step.visit = &visit;
-    step.sweep = &sweep;
-    step.most = batch_rows(sweep);
+    Step step = {&sweep, batch_rows(sweep), sweep.cursor, Opening::busy, false, {}};
     Step *argument = &step;
-    if (!transact([argument] { run_step(*argument); }, &sweep.mishap)) return fail(sweep);
+    if (!transact(
+            visit, [argument](const Premises &premises) { run_step(premises, *argument); },
+            &sweep.mishap))
+      return fail(sweep);
     pgstat_report_stat(false);
     if (!take_step(visit, sweep, step, since)) return;
   }
 }
 
 void expire_chunk(Visit &visit, Sweep &sweep, Addresses &addresses) {
-  Search search = {&visit, &sweep, &addresses, Opening::busy};
+  Search search = {&sweep, &addresses, Opening::busy};
   Search *argument = &search;
-  if (!transact([argument] { find_chunk(*argument); }, &sweep.mishap)) return fail(sweep);
+  if (!transact(
+          visit, [argument](const Premises &premises) { find_chunk(premises, *argument); },
+          &sweep.mishap))
+    return fail(sweep);
   if (visit.entry != Entry::open) return;
   const int batch = batch_rows(sweep);
   for (int i = 0; i < addresses.count; i += batch)

@@ -41,6 +41,19 @@ bool transact(Call call, Mishap *mishap) {
   return transact([](void *argument) { (*static_cast<Call *>(argument))(); }, &call, mishap);
 }
 
+// The same for what needs the extension: calls call(premises) once the visit has entered, and not at
+// all when it may not; visit.entry says which.
+template <typename Call>
+bool transact(Visit &visit, Call call, Mishap *mishap) {
+  return transact(
+      [&visit, call] {
+        Premises premises;
+        visit.entry = enter(&premises);
+        if (visit.entry == Entry::open) call(premises);
+      },
+      mishap);
+}
+
 // Sleeps off what a batch that began at `since` deleted faster than the rate. A batch holds no more
 // than a second's worth, unless the rate was lowered since; either way DROP DATABASE and the like
 // do not wait longer than that for us to look up.

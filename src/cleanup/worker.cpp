@@ -159,10 +159,8 @@ List *plan_sweeps(const Premises &premises, Visit &visit, TimestampTz *next) {
 
 bool prepare(Visit &visit, List **sweeps, TimestampTz *next, Mishap *mishap) {
   return transact(
-      [&visit, sweeps, next] {
-        Premises premises;
-        visit.entry = enter(&premises);
-        if (visit.entry != Entry::open) return;
+      visit,
+      [&visit, sweeps, next](const Premises &premises) {
         tidy(premises);
         *sweeps = plan_sweeps(premises, visit, next);
       },
@@ -174,10 +172,9 @@ bool prepare(Visit &visit, List **sweeps, TimestampTz *next, Mishap *mishap) {
 void prepare_archive(Visit &visit) {
   Mishap ignored;
   (void)transact(
-      [&visit] {
-        Premises premises;
-        visit.entry = enter(&premises);
-        if (visit.entry == Entry::open && records::archives_records(premises.home))
+      visit,
+      [&visit](const Premises &premises) {
+        if (records::archives_records(premises.home))
           records::provide_partitions(premises.home, visit.started_at);
       },
       &ignored);
@@ -189,14 +186,12 @@ bool drop_old_partitions(Visit &visit, Mishap *mishap) {
   records::Dropping *result = &dropping;
   while (dropping == records::Dropping::dropped && settings.archive_retention >= 0 &&
          !over(visit)) {
+    dropping = records::Dropping::nothing_to_drop;
     const bool done = transact(
-        [&visit, result] {
-          Premises premises;
-          *result = records::Dropping::nothing_to_drop;
-          visit.entry = enter(&premises);
-          if (visit.entry == Entry::open)
-            *result = records::drop_old_partition(premises.home, visit.started_at,
-                                                  settings.archive_retention);
+        visit,
+        [&visit, result](const Premises &premises) {
+          *result = records::drop_old_partition(premises.home, visit.started_at,
+                                                settings.archive_retention);
         },
         mishap);
     if (!done) return false;
