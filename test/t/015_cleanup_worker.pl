@@ -293,7 +293,7 @@ SQL
 		},
 		'the turn of the other database');
 	cmp_ok(items($node), '>', 0, 'the other one does not wait for the end of the first one');
-	is($most, 1, 'with one worker at a time');
+	cmp_ok($most, '<=', 1, 'with one worker at a time');
 	$session->close;
 };
 
