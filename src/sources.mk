@@ -2,6 +2,7 @@
 
 # Plain C++17 without a server header; unit tests link these.
 PURE_SOURCES = src/cleanup/schedule.cpp \
+	src/machines/machine.cpp \
 	src/records/decision.cpp \
 	src/records/key.cpp
 
