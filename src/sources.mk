@@ -10,6 +10,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
 	src/server/guard.cpp \
 	src/server/inheritance.cpp \
+	src/server/json_value.cpp \
 	src/server/owner.cpp \
 	src/server/rows.cpp \
 	src/server/settings.cpp \
@@ -48,7 +49,6 @@ SERVER_SOURCES = src/module.cpp \
 	src/records/entry_operate.cpp \
 	src/records/entry_scopes.cpp \
 	src/records/entry_settle.cpp \
-	src/records/json_value.cpp \
 	src/records/positions.cpp \
 	src/records/record.cpp \
 	src/records/request.cpp \

@@ -1,6 +1,6 @@
 #include "records/user_statement.hpp"
 
-#include "records/json_value.hpp"
+#include "server/json_value.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"

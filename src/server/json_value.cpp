@@ -1,9 +1,9 @@
-#include "records/json_value.hpp"
+#include "server/json_value.hpp"
 
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 
-namespace idem::records {
+namespace idem::server {
 
 namespace {
 
@@ -76,4 +76,4 @@ Datum sql_value(const JsonbValue &value, Oid type) {
   return base == type ? array : from_text(OidOutputFunctionCall(F_ARRAY_OUT, array), type);
 }
 
-}  // namespace idem::records
+}  // namespace idem::server
