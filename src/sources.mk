@@ -2,7 +2,14 @@
 
 # Plain C++17 without a server header; unit tests link these.
 PURE_SOURCES = src/cleanup/schedule.cpp \
+	src/machines/builder.cpp \
+	src/machines/definition.cpp \
+	src/machines/diagram.cpp \
+	src/machines/drawing.cpp \
+	src/machines/escapes.cpp \
 	src/machines/machine.cpp \
+	src/machines/names.cpp \
+	src/machines/scanner.cpp \
 	src/records/decision.cpp \
 	src/records/key.cpp
 

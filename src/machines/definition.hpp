@@ -18,7 +18,7 @@ struct State {
   std::string name;         // the value in the column
   std::string description;  // for people; empty: none
   bool initial = false;     // a row may be born in it
-  bool final = false;       // nothing leads out of it
+  bool final = false;       // nothing leads to another state
 };
 
 // One event at most; a pair with several events is several transitions.
@@ -28,7 +28,9 @@ struct Transition {
   std::string event;  // empty: none, only a direct write makes this transition
 };
 
-// States stand in the order in which they were first named, transitions in that of the source.
+// States stand in the order in which they were first named, pairs of states in that of their first
+// transition, and the transitions of a pair together. A pair that has an event has no transition
+// without one. What stands twice in the source is here once.
 struct Definition {
   std::vector<State> states;
   std::vector<Transition> transitions;
@@ -44,6 +46,11 @@ struct Edge {
 // Reads a Mermaid stateDiagram-v2. Throws idem::Error (ID400) with line and column in the detail
 // and the text of the line, for what is not a diagram and for what a machine cannot honour. The
 // text is in the server's encoding; every server encoding keeps ASCII to itself.
+//
+// A label on "[*] --> state" or "state --> [*]" is for people: a birth and an end have no event.
+//
+// An event is 1 to kMaxNameBytes bytes of what names of states are made of and of spaces inside;
+// '-' is anywhere in it.
 Definition read_diagram(std::string_view text);
 
 // The same from arrays. Throws idem::Error (ID400).
