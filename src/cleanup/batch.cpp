@@ -179,7 +179,7 @@ std::int64_t expire(const Premises &premises, const Leaf &leaf, TimestampTz now,
   const Datum limit = expired_up_to(*leaf.rule, leaf.type, now);
   const Datum array = array_of(tids, count);
   if (leaf.rule->records && records::archives_records(premises.home)) {
-    records::provide_partitions(premises.home, now);
+    server::provide_partitions(records::kArchive, premises.home, now);
     return execute_as_owner(leaf, move_records(premises, leaf), limit, array).gone;
   }
   if (!OidIsValid(leaf.rule->archive))

@@ -44,7 +44,7 @@ Statement move_statement = {DOOMED
 
 std::int64_t purge(const Premises &premises, TimestampTz now, std::int64_t limit) {
   const bool archiving = records::archives_records(premises.home);
-  if (archiving) records::provide_partitions(premises.home, now);
+  if (archiving) server::provide_partitions(records::kArchive, premises.home, now);
   Datum values[] = {TimestampTzGetDatum(now), Int64GetDatum(limit)};
   return static_cast<std::int64_t>(server::execute(archiving ? move_statement : delete_statement,
                                                    premises.home, values, nullptr));

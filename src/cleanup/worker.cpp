@@ -175,23 +175,22 @@ void prepare_archive(Visit &visit) {
       visit,
       [&visit](const Premises &premises) {
         if (records::archives_records(premises.home))
-          records::provide_partitions(premises.home, visit.started_at);
+          server::provide_partitions(records::kArchive, premises.home, visit.started_at);
       },
       &ignored);
 }
 
 // One month in a transaction; with a backlog of months, one after the other.
 bool drop_old_partitions(Visit &visit, Mishap *mishap) {
-  records::Dropping dropping = records::Dropping::dropped;
-  records::Dropping *result = &dropping;
-  while (dropping == records::Dropping::dropped && settings.archive_retention >= 0 &&
-         !over(visit)) {
-    dropping = records::Dropping::nothing_to_drop;
+  server::Dropping dropping = server::Dropping::dropped;
+  server::Dropping *result = &dropping;
+  while (dropping == server::Dropping::dropped && settings.archive_retention >= 0 && !over(visit)) {
+    dropping = server::Dropping::nothing_to_drop;
     const bool done = transact(
         visit,
         [&visit, result](const Premises &premises) {
-          *result = records::drop_old_partition(premises.home, visit.started_at,
-                                                settings.archive_retention);
+          *result = server::drop_old_partition(records::kArchive, premises.home, visit.started_at,
+                                               settings.archive_retention);
         },
         mishap);
     if (!done) return false;

@@ -91,7 +91,7 @@ IDEM_FUNCTION(idem_scope_set) {
   values[0] = PointerGetDatum(scope);
   (void)idem::server::execute(set_statement, table.home, values, nulls);
   if (idem::records::archives_records(table.home))
-    idem::records::provide_default_partition(table.home);
+    idem::server::provide_default_partition(idem::records::kArchive, table.home);
   PG_RETURN_VOID();
 }
 

@@ -270,7 +270,7 @@ bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
 bool reclaim_archiving(const RecordsTable &table, const Identity &id, const Grant &grant,
                        const RecordState &expected) {
   // It is there since the scope began to archive, unless somebody took it away.
-  provide_default_partition(table.home);
+  server::provide_default_partition(kArchive, table.home);
   return reclaim_by(reclaim_archiving_statement, table, id, grant, expected);
 }
 

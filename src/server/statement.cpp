@@ -63,18 +63,26 @@ void prepare(Statement &statement, Oid schema) {
   statement.generation = made_at;
 }
 
-}  // namespace
-
-uint64 run(Statement &statement, const Home &home, Datum *values, const char *nulls, bool read_only,
-           long limit) {
+template <typename Call>
+int with_rights_of(Oid owner, Call call) {
   Oid caller;
   int context;
   // An ERROR needs no undoing here: ending the (sub)transaction restores the user.
   GetUserIdAndSecContext(&caller, &context);
-  SetUserIdAndSecContext(home.owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
-  prepare(statement, home.schema);
-  const int code = SPI_execute_plan(statement.plan, values, nulls, read_only, limit);
+  SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+  const int code = call();
   SetUserIdAndSecContext(caller, context);
+  return code;
+}
+
+}  // namespace
+
+uint64 run(Statement &statement, const Home &home, Datum *values, const char *nulls, bool read_only,
+           long limit) {
+  const int code = with_rights_of(home.owner, [&] {
+    prepare(statement, home.schema);
+    return SPI_execute_plan(statement.plan, values, nulls, read_only, limit);
+  });
   if (code < 0) elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
   return SPI_processed;
 }
@@ -84,6 +92,13 @@ uint64 execute(Statement &statement, const Home &home, Datum *values, const char
   const uint64 rows = run(statement, home, values, nulls, false, 0);
   SPI_finish();
   return rows;
+}
+
+void execute_text(const Home &home, const char *sql) {
+  SPI_connect();
+  const int code = with_rights_of(home.owner, [sql] { return SPI_execute(sql, false, 0); });
+  if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+  SPI_finish();
 }
 
 bool run_within(int limit_ms, void (*call)(void *), void *argument) {

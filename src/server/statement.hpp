@@ -34,6 +34,9 @@ uint64 run(Statement &statement, const Home &home, Datum *values, const char *nu
 // Connects, runs the statement for its effect, and disconnects.
 uint64 execute(Statement &statement, const Home &home, Datum *values, const char *nulls);
 
+// The same for a text that is not worth a saved plan, such as DDL. '@' stands for itself.
+void execute_text(const Home &home, const char *sql);
+
 // Runs `call(argument)` in a subtransaction in which no lock is waited for longer than `limit_ms`
 // (at least 1; counted for each lock). Returns false, with the subtransaction rolled back, when a
 // lock wait ended that way; every other ERROR passes through.

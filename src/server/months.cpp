@@ -1,0 +1,173 @@
+#include "server/months.hpp"
+
+#include "server/compat.hpp"
+#include "server/inheritance.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::server {
+
+namespace {
+
+constexpr int kDropPatience = 1000;  // ms
+constexpr TimestampTz kAhead = 7 * USECS_PER_DAY;
+
+// Named by the month, so that the name alone says what is inside. Months are counted in UTC,
+// whatever the time zone of the session.
+Statement month_statement = {
+    "SELECT pg_catalog.to_char(m, 'YYYY_MM'), pg_catalog.to_char(m, 'YYYY-MM-DD 00:00:00+00'),"
+    " pg_catalog.to_char(m OPERATOR(pg_catalog.+) '1 month'::pg_catalog.interval,"
+    " 'YYYY-MM-DD 00:00:00+00')"
+    " FROM pg_catalog.date_trunc('month', pg_catalog.timezone('UTC', $1)) AS m",
+    1,
+    {TIMESTAMPTZOID}};
+
+// The names order as their months do.
+Statement oldest_statement = {
+    "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_inherits AS i"
+    " JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid"
+    " JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+    " WHERE i.inhparent OPERATOR(pg_catalog.=) $1"
+    " AND c.relname OPERATOR(pg_catalog.~) $2"
+    " AND c.relname OPERATOR(pg_catalog.<) $3::pg_catalog.name ORDER BY c.relname LIMIT 1",
+    3,
+    {OIDOID, TEXTOID, TEXTOID}};
+
+struct Month {
+  const char *name;
+  const char *from;
+  const char *to;
+};
+
+Oid parent_of_months(const MonthlyTable &table, const Home &home) {
+  return get_relname_relid(table.name, home.schema);
+}
+
+const char *text_of(int column, MemoryContext context) {
+  const char *value = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+  return MemoryContextStrdup(context, value);
+}
+
+Month month_of(const MonthlyTable &table, const Home &home, TimestampTz time) {
+  const MemoryContext caller = CurrentMemoryContext;
+  Datum values[] = {TimestampTzGetDatum(time)};
+  SPI_connect();
+  (void)run(month_statement, home, values, nullptr, true, 1);
+  const char *suffix = text_of(1, caller);
+  const char *from = text_of(2, caller);
+  const char *to = text_of(3, caller);
+  SPI_finish();
+  return {psprintf("%s_%s", table.name, suffix), from, to};
+}
+
+bool is_partition(const MonthlyTable &table, const Home &home, const char *name) {
+  return list_member_oid(parents_of(get_relname_relid(name, home.schema)),
+                         parent_of_months(table, home));
+}
+
+const char *default_partition_of(const MonthlyTable &table) {
+  return psprintf("%s_default", table.name);
+}
+
+bool has_default_partition(const MonthlyTable &table, const Home &home) {
+  return is_partition(table, home, default_partition_of(table));
+}
+
+const char *schema_of(const Home &home) {
+  return quote_identifier(get_namespace_name(home.schema));
+}
+
+void create_table(const MonthlyTable &table, const Home &home, const char *name) {
+  const char *schema = schema_of(home);
+  execute_text(home, psprintf("CREATE TABLE %s.%s (LIKE %s.%s INCLUDING STORAGE)", schema, name,
+                              schema, table.name));
+  execute_text(home, psprintf("REVOKE ALL ON TABLE %s.%s FROM PUBLIC", schema, name));
+}
+
+// Attached, not created as a partition, because that would lock out everybody who uses the table;
+// only who writes to the default partition has to wait.
+void attach_partition(const MonthlyTable &table, const Home &home, const char *name,
+                      const char *bounds) {
+  const char *schema = schema_of(home);
+  execute_text(home, psprintf("ALTER TABLE %s.%s ATTACH PARTITION %s.%s %s", schema, table.name,
+                              schema, name, bounds));
+}
+
+void move_early_rows(const MonthlyTable &table, const Home &home, const Month &month) {
+  const char *schema = schema_of(home);
+  execute_text(home, psprintf("WITH early AS (DELETE FROM %s.%s"
+                              " WHERE %s OPERATOR(pg_catalog.>=) '%s'"
+                              " AND %s OPERATOR(pg_catalog.<) '%s' RETURNING *)"
+                              " INSERT INTO %s.%s SELECT * FROM early",
+                              schema, default_partition_of(table), table.time_column, month.from,
+                              table.time_column, month.to, schema, month.name));
+}
+
+void create_month(const MonthlyTable &table, const Home &home, const Month &month) {
+  create_table(table, home, month.name);
+  execute_text(
+      home, psprintf("CREATE INDEX ON %s.%s %s", schema_of(home), month.name, table.month_index));
+  if (has_default_partition(table, home)) move_early_rows(table, home, month);
+  attach_partition(table, home, month.name,
+                   psprintf("FOR VALUES FROM ('%s') TO ('%s')", month.from, month.to));
+}
+
+void provide_month(const MonthlyTable &table, const Home &home, TimestampTz time) {
+  const Month month = month_of(table, home, time);
+  if (is_partition(table, home, month.name)) return;
+  // One at a time; the next one sees what this one made.
+  LockRelationOid(parent_of_months(table, home), ShareUpdateExclusiveLock);
+  if (has_default_partition(table, home))
+    LockRelationOid(get_relname_relid(default_partition_of(table), home.schema),
+                    AccessExclusiveLock);
+  if (is_partition(table, home, month.name)) return;
+  create_month(table, home, month);
+}
+
+// Qualified and quoted; null: there is none.
+const char *oldest_before(const MonthlyTable &table, const Home &home, const char *month) {
+  const MemoryContext caller = CurrentMemoryContext;
+  Datum values[] = {ObjectIdGetDatum(parent_of_months(table, home)),
+                    CStringGetTextDatum(psprintf("^%s_[0-9]{4}_[0-9]{2}$", table.name)),
+                    CStringGetTextDatum(month)};
+  SPI_connect();
+  const bool found = run(oldest_statement, home, values, nullptr, false, 1) == 1;
+  const char *name = found ? text_of(1, caller) : nullptr;
+  SPI_finish();
+  return name;
+}
+
+struct Doomed {
+  const Home *home;
+  const char *partition;
+};
+
+void drop(void *argument) {
+  const auto *doomed = static_cast<const Doomed *>(argument);
+  execute_text(*doomed->home, psprintf("DROP TABLE %s", doomed->partition));
+}
+
+}  // namespace
+
+void provide_default_partition(const MonthlyTable &table, const Home &home) {
+  if (has_default_partition(table, home)) return;
+  LockRelationOid(parent_of_months(table, home), ShareUpdateExclusiveLock);
+  if (has_default_partition(table, home)) return;
+  const char *name = default_partition_of(table);
+  create_table(table, home, name);
+  attach_partition(table, home, name, "DEFAULT");
+}
+
+void provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now) {
+  provide_month(table, home, now);
+  provide_month(table, home, now + kAhead);
+}
+
+Dropping drop_old_partition(const MonthlyTable &table, const Home &home, TimestampTz now,
+                            int retention) {
+  const Month kept = month_of(table, home, now - retention * USECS_PER_SEC);
+  Doomed doomed = {&home, oldest_before(table, home, kept.name)};
+  if (doomed.partition == nullptr) return Dropping::nothing_to_drop;
+  return run_within(kDropPatience, drop, &doomed) ? Dropping::dropped : Dropping::busy;
+}
+
+}  // namespace idem::server
