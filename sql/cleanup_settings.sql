@@ -8,7 +8,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 -- They are the server's, not a session's.
 SELECT name, set_here(name) FROM pg_settings
-WHERE name LIKE 'idem.cleanup%' OR name = 'idem.archive_retention' ORDER BY name COLLATE "C";
+WHERE name LIKE 'idem.cleanup%' OR name LIKE 'idem.%retention' ORDER BY name COLLATE "C";
 DROP FUNCTION set_here;
 
 -- The server has words of its own for what is no number or too large.
@@ -31,6 +31,8 @@ ALTER SYSTEM SET idem.cleanup_max_workers = 65;
 ALTER SYSTEM SET idem.archive_retention = -2;
 ALTER SYSTEM SET idem.archive_retention = '100000 d';
 ALTER SYSTEM SET idem.archive_retention = '3 months';
+ALTER SYSTEM SET idem.history_retention = -2;
+ALTER SYSTEM SET idem.history_retention = '100000 d';
 \set VERBOSITY default
 ALTER SYSTEM SET idem.cleanup_window = 'night';
 \echo :SQLSTATE
@@ -62,6 +64,7 @@ ALTER SYSTEM SET idem.cleanup_max_workers = 64;
 ALTER SYSTEM SET idem.cleanup_window = ' 1:00-05:00 ,22:30-24:00, 23:00-00:30';
 ALTER SYSTEM SET idem.cleanup_databases = 'shop, "Order History", größe';
 ALTER SYSTEM SET idem.archive_retention = '90d';
+ALTER SYSTEM SET idem.history_retention = '365d';
 SELECT name, setting, error FROM pg_file_settings WHERE name LIKE 'idem.%' AND sourcefile LIKE '%.auto.conf'
 ORDER BY name COLLATE "C";
 ALTER SYSTEM SET idem.cleanup = on;
@@ -72,11 +75,13 @@ ALTER SYSTEM SET idem.cleanup_max_workers = 1;
 ALTER SYSTEM SET idem.cleanup_window = '';
 ALTER SYSTEM SET idem.cleanup_databases = '';
 ALTER SYSTEM SET idem.archive_retention = -1;
+ALTER SYSTEM SET idem.history_retention = -1;
 SELECT name, setting, error FROM pg_file_settings WHERE name LIKE 'idem.%' AND sourcefile LIKE '%.auto.conf'
 ORDER BY name COLLATE "C";
 ALTER SYSTEM SET idem.archive_retention = 0;
+ALTER SYSTEM SET idem.history_retention = 0;
 ALTER SYSTEM SET idem.cleanup_databases = shop, orders;
-SELECT name, setting, error FROM pg_file_settings WHERE name IN ('idem.archive_retention', 'idem.cleanup_databases')
+SELECT name, setting, error FROM pg_file_settings WHERE name ~ '^idem[.](.*_retention|cleanup_databases)$'
     AND sourcefile LIKE '%.auto.conf' ORDER BY name COLLATE "C";
 ALTER SYSTEM RESET idem.cleanup;
 ALTER SYSTEM RESET idem.cleanup_naptime;
@@ -86,6 +91,7 @@ ALTER SYSTEM RESET idem.cleanup_max_workers;
 ALTER SYSTEM RESET idem.cleanup_window;
 ALTER SYSTEM RESET idem.cleanup_databases;
 ALTER SYSTEM RESET idem.archive_retention;
+ALTER SYSTEM RESET idem.history_retention;
 SELECT count(*) FROM pg_file_settings WHERE name LIKE 'idem.%' AND sourcefile LIKE '%.auto.conf';
 -- A role or a database cannot have them either.
 ALTER ROLE CURRENT_USER SET idem.cleanup_batch = 10;

@@ -352,7 +352,8 @@ SELECT rel, attempt(format('SELECT idem_expire_attach(%L, ''at'', ''1 day'')', r
     FROM unnest(ARRAY['a_view', 'a_copy',
     'passing', 'a_sequence', 'a_type', 'far', 'parted_index', 't_id_idx', 'pg_class', 'pg_stat_activity',
     'information_schema.sql_features', 'idem_records', 'idem_scopes', 'idem_tokens', 'idem_archive', 'idem_expiries',
-    'idem_cleanup_paused', 'idem_stat_cleanup', 'idem_records_pkey', '0', '4294967295', 'unlogged']) AS rel;
+    'idem_history', 'idem_machines', 'idem_cleanup_paused', 'idem_stat_cleanup', 'idem_records_pkey', '0',
+    '4294967295', 'unlogged']) AS rel;
 SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 't'::regclass \gset
 SELECT attempt(format('SELECT idem_expire_attach(%L, ''chunk_id'', ''1 day'')', :'toast'))
     ~ '^42809 rows cannot expire in "pg_toast_[0-9]+"$' AS toast;

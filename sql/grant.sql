@@ -24,8 +24,8 @@ SELECT * FROM callable ORDER BY function;
 -- Applications see no table, operators read all but the sequence and write none.
 SELECT role, object, string_agg(privilege, ' ' ORDER BY privilege) FILTER (WHERE has) AS privileges
 FROM unnest(ARRAY['regress_idem_app', 'regress_idem_operator']) AS role,
-    unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_records', 'idem_scopes',
-        'idem_stat_cleanup', 'idem_tokens']) AS object,
+    unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history', 'idem_history_ids',
+        'idem_machines', 'idem_records', 'idem_scopes', 'idem_stat_cleanup', 'idem_tokens']) AS object,
     unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS privilege,
     LATERAL (SELECT has_table_privilege(role, object, privilege) AS has) AS h
 GROUP BY role, object ORDER BY role, object;
@@ -68,6 +68,9 @@ SELECT FROM idem_expire_run();
 SELECT FROM idem_archive;
 SELECT FROM idem_expiries;
 SELECT FROM idem_cleanup_paused;
+SELECT FROM idem_history;
+SELECT FROM idem_machines;
+SELECT nextval('idem_history_ids');
 \set VERBOSITY default
 SET ROLE regress_idem_member;
 SELECT outcome, result FROM idem_begin('k', 'grant');
@@ -100,8 +103,8 @@ SELECT idem_revoke('regress_idem_operator'), idem_revoke('"regress idem ""odd"" 
 SELECT idem_revoke('regress_idem_operator');
 SELECT bool_or(operator OR odd) AS revoked_roles, count(*) FILTER (WHERE app) AS app FROM callable;
 SELECT bool_or(has_table_privilege('regress_idem_operator', object, 'SELECT')) AS tables
-FROM unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_records', 'idem_scopes',
-        'idem_stat_cleanup']) AS object;
+FROM unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history', 'idem_machines',
+        'idem_records', 'idem_scopes', 'idem_stat_cleanup']) AS object;
 SELECT idem_grant(NULL);
 \echo :SQLSTATE
 SELECT idem_revoke(NULL);

@@ -98,11 +98,14 @@ DROP FUNCTION may, use_scope;
 ALTER TABLE idem_records OWNER TO regress_idem_owner;
 ALTER TABLE idem_scopes OWNER TO regress_idem_owner;
 ALTER TABLE idem_archive OWNER TO regress_idem_owner;
+ALTER TABLE idem_history OWNER TO regress_idem_owner;
+ALTER TABLE idem_machines OWNER TO regress_idem_owner;
 ALTER TABLE idem_expiries OWNER TO regress_idem_owner;
 ALTER TABLE idem_cleanup_paused OWNER TO regress_idem_owner;
 -- For the partitions of the archive.
 GRANT CREATE ON SCHEMA public TO regress_idem_owner;
 ALTER SEQUENCE idem_tokens OWNER TO regress_idem_owner;
+ALTER SEQUENCE idem_history_ids OWNER TO regress_idem_owner;
 ALTER TABLE idem_records ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 ALTER TABLE idem_scopes ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 SET ROLE regress_idem_owner;

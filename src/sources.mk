@@ -42,6 +42,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/settings.cpp \
 	src/cleanup/shared.cpp \
 	src/cleanup/sweep.cpp \
+	src/cleanup/tidy_months.cpp \
 	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
 	src/records/archive.cpp \
@@ -72,7 +73,8 @@ SQL_PIECES = src/records/types.sql \
 	src/records/tables.sql \
 	src/records/functions.sql \
 	src/cleanup/tables.sql \
-	src/cleanup/functions.sql
+	src/cleanup/functions.sql \
+	src/machines/tables.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

@@ -5,9 +5,11 @@
 #include "cleanup/run.hpp"
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
+#include "machines/history_months.hpp"
 #include "records/table.hpp"
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
+#include "server/months.hpp"
 #include "server/prelude.hpp"
 
 namespace {
@@ -44,6 +46,13 @@ void require_worker(const Premises &premises) {
     refuse_now("cleanup is paused here", "Call idem_cleanup_resume().");
 }
 
+// Nobody else does it where no worker comes. Until it succeeds, the default partition will do.
+void make_months_of_history(const Premises &premises) {
+  if (idem::server::has_partitions(idem::machines::kHistory, premises.home))
+    (void)idem::server::try_to_provide_partitions(idem::machines::kHistory, premises.home,
+                                                  GetCurrentTimestamp());
+}
+
 // Rows go by SQL where their addresses mean nothing.
 std::int64_t purge(const Premises &premises, std::int64_t limit) {
   const idem::cleanup::Rule rule = idem::cleanup::rule_for_records(premises);
@@ -66,6 +75,7 @@ IDEM_FUNCTION(idem_purge) {
   // Locked and described, so that an altered table is refused in the same words everywhere.
   (void)idem::records::records_table(fcinfo, RowExclusiveLock);
   const Premises premises = idem::cleanup::premises_of(fcinfo);
+  make_months_of_history(premises);
   return Int64GetDatum(purge(premises, PG_GETARG_INT64(0)));
 }
 

@@ -35,21 +35,28 @@ void require_owner(Oid table) {
     aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
 }
 
-bool is_ours(const Premises &premises, Oid table) {
-  const Oid extension = getExtensionOfObject(RelationRelationId, premises.records);
-  return getExtensionOfObject(RelationRelationId, table) == extension ||
-         list_member_oid(idem::server::parents_of(table), premises.archive);
+bool is_member(Oid table) {
+  const Oid extension = getExtensionOfObject(RelationRelationId, table);
+  return OidIsValid(extension) && extension == get_extension_oid("pg_idem", true);
 }
 
-bool is_table_of_user(const Premises &premises, Oid table) {
+// Months of the archive and of the history are no members, but partitions of one.
+bool is_ours(Oid table) {
+  ListCell *cell;
+  foreach (cell, idem::server::ancestors_of(table))
+    if (is_member(lfirst_oid(cell))) return true;
+  return false;
+}
+
+bool is_table_of_user(Oid table) {
   const char kind = get_rel_relkind(table);
   return (kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE) &&
          get_rel_persistence(table) != RELPERSISTENCE_TEMP && table >= FirstNormalObjectId &&
-         !is_ours(premises, table);
+         !is_ours(table);
 }
 
-void require_table_of_user(const Premises &premises, Oid table, const char *what) {
-  if (is_table_of_user(premises, table)) return;
+void require_table_of_user(Oid table, const char *what) {
+  if (is_table_of_user(table)) return;
   ereport(ERROR,
           (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s \"%s\"", what, get_rel_name(table)),
            errhint("Pass an ordinary or partitioned table, and none of pg_idem or of the "
@@ -106,8 +113,7 @@ int optional_batch(FunctionCallInfo fcinfo, int number) {
 }
 
 // The archive that goes with the action, or InvalidOid.
-Oid archive_of(FunctionCallInfo fcinfo, const Premises &premises, int action, int archive,
-               Oid table) {
+Oid archive_of(FunctionCallInfo fcinfo, int action, int archive, Oid table) {
   const char *word = PG_ARGISNULL(action) ? "" : text_to_cstring(PG_GETARG_TEXT_PP(action));
   const bool archiving = strcmp(word, "archive") == 0;
   if (!archiving && strcmp(word, "delete") != 0)
@@ -126,7 +132,7 @@ Oid archive_of(FunctionCallInfo fcinfo, const Premises &premises, int action, in
     ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
                     errmsg("archive must be another table"),
                     errhint("Make one with CREATE TABLE ... (LIKE ...).")));
-  require_table_of_user(premises, target, "rows cannot be archived in");
+  require_table_of_user(target, "rows cannot be archived in");
   return target;
 }
 
@@ -181,11 +187,11 @@ IDEM_FUNCTION(idem_expire_attach) {
   LockRelationOid(rule.table, ShareUpdateExclusiveLock);
   (void)required_table(fcinfo, 0);
   require_owner(rule.table);
-  require_table_of_user(premises, rule.table, "rows cannot expire in");
+  require_table_of_user(rule.table, "rows cannot expire in");
   rule.column = required_column(fcinfo, 1, rule.table);
   rule.after = required_after(fcinfo, 2);
   rule.batch = optional_batch(fcinfo, 3);
-  rule.archive = archive_of(fcinfo, premises, 4, 5, rule.table);
+  rule.archive = archive_of(fcinfo, 4, 5, rule.table);
   require_leaves(rule);
   idem::cleanup::tidy(premises);
   idem::cleanup::attach(premises, rule, get_attname(rule.table, rule.column, false));

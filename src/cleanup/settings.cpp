@@ -17,8 +17,8 @@ constexpr int kMostWorkers = 64;
 
 }  // namespace
 
-Settings settings = {true,    kDefaultNaptime, kDefaultBatch,   0,
-                     nullptr, nullptr,         kDefaultWorkers, -1};
+Settings settings = {true, kDefaultNaptime, kDefaultBatch, 0, nullptr, nullptr, kDefaultWorkers, -1,
+                     -1};
 
 namespace {
 
@@ -80,10 +80,18 @@ void define_limits() {
       "idem.cleanup_max_workers", "Databases that are cleaned up at the same time.",
       "Each takes one of max_worker_processes.", &settings.max_workers, kDefaultWorkers, 1,
       kMostWorkers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+}
+
+void define_retentions() {
   DefineCustomIntVariable("idem.archive_retention",
                           "How long archived records are kept; -1 keeps them for ever.",
                           "Whole months are dropped, once all of the month is older than this.",
                           &settings.archive_retention, -1, -1, INT_MAX, PGC_SIGHUP, GUC_UNIT_S,
+                          nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("idem.history_retention",
+                          "How long the history of state machines is kept; -1 keeps it for ever.",
+                          "Whole months are dropped, once all of the month is older than this.",
+                          &settings.history_retention, -1, -1, INT_MAX, PGC_SIGHUP, GUC_UNIT_S,
                           nullptr, nullptr, nullptr);
 }
 
@@ -106,6 +114,7 @@ void define_settings() {
                              nullptr, &settings.databases, "", PGC_SIGHUP, GUC_LIST_INPUT,
                              check_databases, nullptr, nullptr);
   define_limits();
+  define_retentions();
 }
 
 Micros naptime() {

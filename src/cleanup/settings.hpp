@@ -17,6 +17,7 @@ struct Settings {
   char *databases;
   int max_workers;
   int archive_retention;  // seconds, or -1: for ever
+  int history_retention;  // likewise
 };
 
 extern Settings settings;

@@ -3,7 +3,7 @@
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
 #include "cleanup/sweep.hpp"
-#include "records/archive.hpp"
+#include "cleanup/tidy_months.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
@@ -167,37 +167,6 @@ bool prepare(Visit &visit, List **sweeps, TimestampTz *next, Mishap *mishap) {
       mishap);
 }
 
-// In a transaction of its own, as it locks out whoever writes to the default partition. What fails
-// is left to the records' own turn to report.
-void prepare_archive(Visit &visit) {
-  Mishap ignored;
-  (void)transact(
-      visit,
-      [&visit](const Premises &premises) {
-        if (records::archives_records(premises.home))
-          server::provide_partitions(records::kArchive, premises.home, visit.started_at);
-      },
-      &ignored);
-}
-
-// One month in a transaction; with a backlog of months, one after the other.
-bool drop_old_partitions(Visit &visit, Mishap *mishap) {
-  server::Dropping dropping = server::Dropping::dropped;
-  server::Dropping *result = &dropping;
-  while (dropping == server::Dropping::dropped && settings.archive_retention >= 0 && !over(visit)) {
-    dropping = server::Dropping::nothing_to_drop;
-    const bool done = transact(
-        visit,
-        [&visit, result](const Premises &premises) {
-          *result = server::drop_old_partition(records::kArchive, premises.home, visit.started_at,
-                                               settings.archive_retention);
-        },
-        mishap);
-    if (!done) return false;
-  }
-  return true;
-}
-
 void note_turn(Oid table) {
   (void)with_database(MyDatabaseId, [table](DatabaseEntry &entry) { entry.last_turn = table; });
 }
@@ -253,11 +222,10 @@ void clean_up(Visit &visit) {
   TimestampTz others = DT_NOEND;
   if (!prepare(visit, &sweeps, &others, &mishap)) return report_mishap(mishap);
   if (visit.entry != Entry::open) return report_entry(visit.entry, visit.started_at);
-  prepare_archive(visit);
-  const bool dropped = drop_old_partitions(visit, &mishap);
+  const bool tidied = tidy_months(visit, &mishap);
   run_sweeps(visit, in_turn(sweeps));
   const TimestampTz next = conclude_sweeps(visit, sweeps, others);
-  if (!dropped) return report_mishap(mishap);
+  if (!tidied) return report_mishap(mishap);
   if (visit.entry != Entry::open) return report_entry(visit.entry, GetCurrentTimestamp());
   report(DatabaseState::waiting, next);
 }

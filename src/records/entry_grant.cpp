@@ -17,9 +17,9 @@ constexpr const char *kForOperators[] = {
     "idem_cleanup_status", "idem_expire_attach", "idem_expire_detach", "idem_expire_run"};
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record"};
-constexpr const char *kTablesForOperators[] = {"idem_records",        "idem_scopes",
-                                               "idem_archive",        "idem_expiries",
-                                               "idem_cleanup_paused", "idem_stat_cleanup"};
+constexpr const char *kTablesForOperators[] = {
+    "idem_records",        "idem_scopes",       "idem_archive",  "idem_expiries",
+    "idem_cleanup_paused", "idem_stat_cleanup", "idem_machines", "idem_history"};
 
 // The two verbs differ in their words only.
 struct Verb {

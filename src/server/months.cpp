@@ -8,7 +8,7 @@ namespace idem::server {
 
 namespace {
 
-constexpr int kDropPatience = 1000;  // ms
+constexpr int kPatience = 1000;  // ms
 constexpr TimestampTz kAhead = 7 * USECS_PER_DAY;
 
 // Named by the month, so that the name alone says what is inside. Months are counted in UTC,
@@ -123,6 +123,17 @@ void provide_month(const MonthlyTable &table, const Home &home, TimestampTz time
   create_month(table, home, month);
 }
 
+struct Wanted {
+  const MonthlyTable *table;
+  const Home *home;
+  TimestampTz now;
+};
+
+void provide(void *argument) {
+  const auto *wanted = static_cast<const Wanted *>(argument);
+  provide_partitions(*wanted->table, *wanted->home, wanted->now);
+}
+
 // Qualified and quoted; null: there is none.
 const char *oldest_before(const MonthlyTable &table, const Home &home, const char *month) {
   const MemoryContext caller = CurrentMemoryContext;
@@ -162,12 +173,21 @@ void provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz
   provide_month(table, home, now + kAhead);
 }
 
+bool try_to_provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now) {
+  Wanted wanted = {&table, &home, now};
+  return run_within(kPatience, provide, &wanted);
+}
+
+bool has_partitions(const MonthlyTable &table, const Home &home) {
+  return list_length(descendants_of(parent_of_months(table, home))) > 1;
+}
+
 Dropping drop_old_partition(const MonthlyTable &table, const Home &home, TimestampTz now,
                             int retention) {
   const Month kept = month_of(table, home, now - retention * USECS_PER_SEC);
   Doomed doomed = {&home, oldest_before(table, home, kept.name)};
   if (doomed.partition == nullptr) return Dropping::nothing_to_drop;
-  return run_within(kDropPatience, drop, &doomed) ? Dropping::dropped : Dropping::busy;
+  return run_within(kPatience, drop, &doomed) ? Dropping::dropped : Dropping::busy;
 }
 
 }  // namespace idem::server

@@ -25,6 +25,13 @@ void provide_default_partition(const MonthlyTable &table, const Home &home);
 // but for those to the default partition. Raises 42P07 when another relation has the name.
 void provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now);
 
+// The same, but waits for nobody longer than a second; false, with nothing made, if that is not
+// enough. For those who can do without: the default partition takes what comes meanwhile.
+bool try_to_provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now);
+
+// Whether anything was ever stored, or is about to be.
+bool has_partitions(const MonthlyTable &table, const Home &home);
+
 // Drops, in this transaction, one month of which everything is older than `retention` seconds.
 // Waits for readers of the table no longer than a second and does nothing if that is not enough.
 enum class Dropping { nothing_to_drop, dropped, busy };

@@ -1,0 +1,13 @@
+// The history of state machines, by the month in which a transition was made.
+
+#pragma once
+
+#include "server/months.hpp"
+
+namespace idem::machines {
+
+// The history of a row is asked for by its key, and seldom by anything else; entries of a hash index
+// take a few bytes, however long the keys.
+inline constexpr server::MonthlyTable kHistory = {"idem_history", "at", "USING hash (key)"};
+
+}  // namespace idem::machines
