@@ -156,7 +156,7 @@ void bind(ParamExternData &parameter, const JsonbValue &element, Oid type) {
   parameter.pflags = PARAM_FLAG_CONST;
   // A parameter number that the statement skips has no type.
   parameter.isnull = element.type == jbvNull || !OidIsValid(type);
-  parameter.value = parameter.isnull ? Datum{0} : sql_value(element, type);
+  parameter.value = parameter.isnull ? Datum{0} : server::sql_value(element, type);
 }
 
 ParamListInfo bind_all(const UserStatement *statement, Jsonb *arguments) {
