@@ -271,6 +271,7 @@ bool reclaim_archiving(const RecordsTable &table, const Identity &id, const Gran
                        const RecordState &expected) {
   // It is there since the scope began to archive, unless somebody took it away.
   server::provide_default_partition(kArchive, table.home);
+  server::await_month(kArchive, table.home, grant.granted_at);
   return reclaim_by(reclaim_archiving_statement, table, id, grant, expected);
 }
 

@@ -11,16 +11,6 @@ namespace {
 constexpr int kPatience = 1000;  // ms
 constexpr TimestampTz kAhead = 7 * USECS_PER_DAY;
 
-// Named by the month, so that the name alone says what is inside. Months are counted in UTC,
-// whatever the time zone of the session.
-Statement month_statement = {
-    "SELECT pg_catalog.to_char(m, 'YYYY_MM'), pg_catalog.to_char(m, 'YYYY-MM-DD 00:00:00+00'),"
-    " pg_catalog.to_char(m OPERATOR(pg_catalog.+) '1 month'::pg_catalog.interval,"
-    " 'YYYY-MM-DD 00:00:00+00')"
-    " FROM pg_catalog.date_trunc('month', pg_catalog.timezone('UTC', $1)) AS m",
-    1,
-    {TIMESTAMPTZOID}};
-
 // The names order as their months do.
 Statement oldest_statement = {
     "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_inherits AS i"
@@ -32,31 +22,32 @@ Statement oldest_statement = {
     3,
     {OIDOID, TEXTOID, TEXTOID}};
 
+// Named by the month, so that the name alone says what is inside.
 struct Month {
   const char *name;
   const char *from;
   const char *to;
 };
 
+const char *start_of_month(int year, int month) {
+  return psprintf("%04d-%02d-01 00:00:00+00", year, month);
+}
+
+// Months are counted in UTC, whatever the time zone of the session.
+Month month_of(const MonthlyTable &table, TimestampTz time) {
+  struct pg_tm utc;
+  fsec_t fraction;
+  if (timestamp2tm(time, nullptr, &utc, &fraction, nullptr, nullptr) != 0)
+    ereport(ERROR,
+            (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range")));
+  const bool last = utc.tm_mon == MONTHS_PER_YEAR;
+  return {psprintf("%s_%04d_%02d", table.name, utc.tm_year, utc.tm_mon),
+          start_of_month(utc.tm_year, utc.tm_mon),
+          start_of_month(last ? utc.tm_year + 1 : utc.tm_year, last ? 1 : utc.tm_mon + 1)};
+}
+
 Oid parent_of_months(const MonthlyTable &table, const Home &home) {
   return get_relname_relid(table.name, home.schema);
-}
-
-const char *text_of(int column, MemoryContext context) {
-  const char *value = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
-  return MemoryContextStrdup(context, value);
-}
-
-Month month_of(const MonthlyTable &table, const Home &home, TimestampTz time) {
-  const MemoryContext caller = CurrentMemoryContext;
-  Datum values[] = {TimestampTzGetDatum(time)};
-  SPI_connect();
-  (void)run(month_statement, home, values, nullptr, true, 1);
-  const char *suffix = text_of(1, caller);
-  const char *from = text_of(2, caller);
-  const char *to = text_of(3, caller);
-  SPI_finish();
-  return {psprintf("%s_%s", table.name, suffix), from, to};
 }
 
 bool is_partition(const MonthlyTable &table, const Home &home, const char *name) {
@@ -112,7 +103,7 @@ void create_month(const MonthlyTable &table, const Home &home, const Month &mont
 }
 
 void provide_month(const MonthlyTable &table, const Home &home, TimestampTz time) {
-  const Month month = month_of(table, home, time);
+  const Month month = month_of(table, time);
   if (is_partition(table, home, month.name)) return;
   // One at a time; the next one sees what this one made.
   LockRelationOid(parent_of_months(table, home), ShareUpdateExclusiveLock);
@@ -142,7 +133,9 @@ const char *oldest_before(const MonthlyTable &table, const Home &home, const cha
                     CStringGetTextDatum(month)};
   SPI_connect();
   const bool found = run(oldest_statement, home, values, nullptr, false, 1) == 1;
-  const char *name = found ? text_of(1, caller) : nullptr;
+  const char *name = found ? MemoryContextStrdup(caller, SPI_getvalue(SPI_tuptable->vals[0],
+                                                                      SPI_tuptable->tupdesc, 1))
+                           : nullptr;
   SPI_finish();
   return name;
 }
@@ -168,6 +161,15 @@ void provide_default_partition(const MonthlyTable &table, const Home &home) {
   attach_partition(table, home, name, "DEFAULT");
 }
 
+void await_month(const MonthlyTable &table, const Home &home, TimestampTz time) {
+  const Oid month = get_relname_relid(month_of(table, time).name, home.schema);
+  if (OidIsValid(month) && get_rel_relispartition(month)) return;
+  // In the order in which the server takes them where a month is dropped.
+  LockRelationOid(parent_of_months(table, home), RowExclusiveLock);
+  const Oid partition = get_relname_relid(default_partition_of(table), home.schema);
+  if (OidIsValid(partition)) LockRelationOid(partition, RowExclusiveLock);
+}
+
 void provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now) {
   provide_month(table, home, now);
   provide_month(table, home, now + kAhead);
@@ -184,7 +186,7 @@ bool has_partitions(const MonthlyTable &table, const Home &home) {
 
 Dropping drop_old_partition(const MonthlyTable &table, const Home &home, TimestampTz now,
                             int retention) {
-  const Month kept = month_of(table, home, now - retention * USECS_PER_SEC);
+  const Month kept = month_of(table, now - retention * USECS_PER_SEC);
   Doomed doomed = {&home, oldest_before(table, home, kept.name)};
   if (doomed.partition == nullptr) return Dropping::nothing_to_drop;
   return run_within(kPatience, drop, &doomed) ? Dropping::dropped : Dropping::busy;

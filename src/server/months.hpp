@@ -20,6 +20,11 @@ struct MonthlyTable {
 // must neither fail nor wait for a month to be made.
 void provide_default_partition(const MonthlyTable &table, const Home &home);
 
+// Call this before a statement that inserts a row of `time`. Where its month is just being made, the
+// statement would choose the default partition, wait for it, and fail because the row no longer
+// belongs there.
+void await_month(const MonthlyTable &table, const Home &home, TimestampTz time);
+
 // Makes the month of `now` unless it is there, and the next one if that is near; they take over
 // what the default partition has of them. Takes locks that neither reads conflict with nor writes,
 // but for those to the default partition. Raises 42P07 when another relation has the name.
