@@ -9,6 +9,11 @@ void Builder::refuse(const std::string &problem, const std::string &hint) const 
   throw Error(sqlstate::kBadArgument, std::string(task_) + ": " + problem, where_(), hint);
 }
 
+void Builder::check_spaces(std::string_view name) const {
+  if (has_hidden_space(name))
+    refuse("there is a no-break space in a name", "Replace it with a space.");
+}
+
 void Builder::check_state_name(std::string_view name) const {
   if (name.empty()) refuse("a state's name is empty", kNameRule);
   if (name.size() > kMaxNameBytes) {
@@ -19,6 +24,7 @@ void Builder::check_state_name(std::string_view name) const {
     refuse(quoted(name) + " cannot name a state",
            "State diagrams give the word a meaning of its own. Use another name.");
   }
+  check_spaces(name);
   if (!is_state_name(name)) refuse(quoted(name) + " cannot name a state", kNameRule);
 }
 
@@ -28,6 +34,7 @@ void Builder::check_event_name(std::string_view event) const {
     refuse("the name of an event is longer than " + std::to_string(kMaxNameBytes) + " bytes",
            kEventRule);
   }
+  check_spaces(event);
   if (event_length(event) != event.size() || trimmed(event) != event)
     refuse(quoted(event) + " cannot name an event", kEventRule);
 }

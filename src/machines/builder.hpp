@@ -51,6 +51,7 @@ class Builder {
   };
 
   void count_transition();
+  void check_spaces(std::string_view name) const;
   void check_state_name(std::string_view name) const;
   void check_event_name(std::string_view event) const;
   void check_end(std::size_t state) const;

@@ -92,9 +92,8 @@ void Reader::read_header() {
   constexpr char kHint[] =
       "Begin with a line \"stateDiagram-v2\". The fence of a Markdown block is no part of the "
       "diagram.";
-  scanner_.accept("\xEF\xBB\xBF");
   bool more = scanner_.next_statement();
-  if (more && scanner_.sees("---")) {
+  if (more && scanner_.accept("---") && scanner_.at_end()) {
     scanner_.skip_to_line("---", "front matter");
     more = scanner_.next_statement();
   }
@@ -102,8 +101,10 @@ void Reader::read_header() {
     finished_ = true;
     builder_.refuse("it is empty", kHint);
   }
-  if (!scanner_.accept("stateDiagram-v2") && !scanner_.accept("stateDiagram"))
-    scanner_.fail_here("expected \"stateDiagram-v2\"", kHint);
+  scanner_.mark();
+  const std::string_view word = scanner_.name();
+  if (word != "stateDiagram-v2" && word != "stateDiagram")
+    scanner_.fail("expected \"stateDiagram-v2\"", kHint);
   expect_end();
 }
 
@@ -287,6 +288,9 @@ Definition read_diagram(std::string_view text) {
                     std::to_string(kMaxDiagramBytes) + ".",
                 "Leave out what does not belong to the machine.");
   }
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark)
+    text.remove_prefix(kByteOrderMark.size());
   return Reader(text).read();
 }
 

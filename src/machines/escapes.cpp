@@ -49,6 +49,7 @@ std::string unescape(std::string_view text) {
   return result;
 }
 
+// Mermaid takes "%%{" for the beginning of a directive even between quotes.
 std::string escape(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); i++) {
@@ -56,6 +57,8 @@ std::string escape(std::string_view text) {
       result += "#quot;";
     else if (escape_at(text.substr(i)).character != '\0')
       result += "#35;";
+    else if (text.substr(i, 3) == "%%{")
+      result += "#37;";
     else
       result += text[i];
   }

@@ -57,6 +57,10 @@ std::size_t event_length(std::string_view text) {
   return length;
 }
 
+bool has_hidden_space(std::string_view name) {
+  return name.find("\xC2\xA0") != std::string_view::npos;
+}
+
 bool is_reserved(std::string_view word) {
   return std::any_of(kReserved.begin(), kReserved.end(),
                      [word](std::string_view reserved) { return same_word(word, reserved); });
@@ -64,7 +68,7 @@ bool is_reserved(std::string_view word) {
 
 bool is_state_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxNameBytes && name_length(name) == name.size() &&
-         !is_reserved(name);
+         !is_reserved(name) && !has_hidden_space(name);
 }
 
 bool is_blank(char byte) {

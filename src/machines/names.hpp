@@ -17,6 +17,10 @@ inline constexpr char kEventRule[] =
 // The length of the longest name of a state that the text begins with; 0: none.
 std::size_t name_length(std::string_view text);
 
+// Whether UTF-8's no-break space is in a name, which it never is on purpose. In other encodings of
+// servers the two bytes make no character.
+bool has_hidden_space(std::string_view name);
+
 // Whether the diagram's language gives the word a meaning, in any case of its letters.
 bool is_reserved(std::string_view word);
 

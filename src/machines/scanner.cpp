@@ -148,6 +148,9 @@ bool Scanner::accept_quoted(std::string_view *text) {
 void Scanner::mark() {
   skip_blanks();
   mark_ = at_;
+  if (at_ < statement_.size()) return;
+  // At the end of the statement, rather than at that of the blanks after it.
+  while (mark_ > 0 && is_blank(line_[mark_ - 1])) mark_--;
 }
 
 void Scanner::mark(std::string_view part) {
