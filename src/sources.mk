@@ -45,6 +45,33 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/tidy_months.cpp \
 	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
+	src/machines/arguments.cpp \
+	src/machines/attached.cpp \
+	src/machines/attachment.cpp \
+	src/machines/census.cpp \
+	src/machines/changes.cpp \
+	src/machines/column.cpp \
+	src/machines/editions.cpp \
+	src/machines/entry_allowed.cpp \
+	src/machines/entry_attach.cpp \
+	src/machines/entry_define.cpp \
+	src/machines/entry_diagram.cpp \
+	src/machines/entry_fire.cpp \
+	src/machines/entry_history.cpp \
+	src/machines/entry_judge.cpp \
+	src/machines/entry_migrate.cpp \
+	src/machines/entry_transition_check.cpp \
+	src/machines/entry_validate.cpp \
+	src/machines/event_memory.cpp \
+	src/machines/guards.cpp \
+	src/machines/judge.cpp \
+	src/machines/migration.cpp \
+	src/machines/moved.cpp \
+	src/machines/row.cpp \
+	src/machines/sitting.cpp \
+	src/machines/store.cpp \
+	src/machines/subject.cpp \
+	src/machines/wiring.cpp \
 	src/records/archive.cpp \
 	src/records/claim.cpp \
 	src/records/direct.cpp \
@@ -74,7 +101,8 @@ SQL_PIECES = src/records/types.sql \
 	src/records/functions.sql \
 	src/cleanup/tables.sql \
 	src/cleanup/functions.sql \
-	src/machines/tables.sql
+	src/machines/tables.sql \
+	src/machines/functions.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

@@ -6,8 +6,8 @@
 
 namespace idem::machines {
 
-// The history of a row is asked for by its key, and seldom by anything else; entries of a hash index
-// take a few bytes, however long the keys.
+// The history of a row is asked for by its key, and seldom by anything else; entries of a hash
+// index take a few bytes, however long the keys.
 inline constexpr server::MonthlyTable kHistory = {"idem_history", "at", "USING hash (key)"};
 
 }  // namespace idem::machines

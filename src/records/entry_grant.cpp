@@ -6,20 +6,41 @@
 
 namespace {
 
-constexpr const char *kForApplications[] = {
-    "idem_begin",   "idem_begin_short", "idem_finish",     "idem_fail",
-    "idem_release", "idem_extend",      "idem_checkpoint", "idem_get",
-    "idem_execute", "idem_fingerprint", "idem_key",        "idem_child_key"};
+constexpr const char *kForApplications[] = {"idem_begin",
+                                            "idem_begin_short",
+                                            "idem_finish",
+                                            "idem_fail",
+                                            "idem_release",
+                                            "idem_extend",
+                                            "idem_checkpoint",
+                                            "idem_get",
+                                            "idem_execute",
+                                            "idem_fingerprint",
+                                            "idem_key",
+                                            "idem_child_key",
+                                            "idem_fire",
+                                            "idem_allowed_events",
+                                            "idem_history_of",
+                                            "idem_can_transition",
+                                            "idem_check_transition",
+                                            "idem_machine_diagram",
+                                            "idem_machine_states",
+                                            "idem_machine_transitions"};
 
 constexpr const char *kForOperators[] = {
-    "idem_resolve",        "idem_forget",        "idem_purge",         "idem_scope_set",
-    "idem_scope_reset",    "idem_cleanup_now",   "idem_cleanup_pause", "idem_cleanup_resume",
-    "idem_cleanup_status", "idem_expire_attach", "idem_expire_detach", "idem_expire_run"};
+    "idem_resolve",          "idem_forget",          "idem_purge",
+    "idem_scope_set",        "idem_scope_reset",     "idem_cleanup_now",
+    "idem_cleanup_pause",    "idem_cleanup_resume",  "idem_cleanup_status",
+    "idem_expire_attach",    "idem_expire_detach",   "idem_expire_run",
+    "idem_machine_define",   "idem_machine_attach",  "idem_machine_detach",
+    "idem_machine_validate", "idem_machine_migrate", "idem_machine_attached",
+    "idem_transition_check", "idem_pin_version"};
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record"};
 constexpr const char *kTablesForOperators[] = {
-    "idem_records",        "idem_scopes",       "idem_archive",  "idem_expiries",
-    "idem_cleanup_paused", "idem_stat_cleanup", "idem_machines", "idem_history"};
+    "idem_records",  "idem_scopes",         "idem_archive",
+    "idem_expiries", "idem_cleanup_paused", "idem_stat_cleanup",
+    "idem_machines", "idem_history",        "idem_machine_attachments"};
 
 // The two verbs differ in their words only.
 struct Verb {

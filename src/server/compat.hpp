@@ -202,6 +202,14 @@ inline IntervalRange interval_range(const Interval *interval) {
   return IntervalRange::finite;
 }
 
+// 14 introduced infinite numerics.
+inline bool is_finite(Numeric number) {
+#if PG_VERSION_NUM >= 140000
+  if (numeric_is_inf(number)) return false;
+#endif
+  return !numeric_is_nan(number);
+}
+
 // 17 lets an extension name what it waits for in pg_stat_activity.
 inline uint32 claim_wait_event() {
 #if PG_VERSION_NUM >= 170000

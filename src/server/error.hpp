@@ -12,6 +12,13 @@ namespace idem {
 // Class ID belongs to nobody: the SQL standard leaves classes beginning with I to Z to
 // implementations.
 namespace sqlstate {
+inline constexpr char kNotDeclared[] = "ID001";
+inline constexpr char kFinalState[] = "ID002";
+inline constexpr char kNotInitial[] = "ID003";
+inline constexpr char kUnknownState[] = "ID004";
+inline constexpr char kGuardRefused[] = "ID005";
+inline constexpr char kNoMachine[] = "ID006";
+inline constexpr char kReusedEvent[] = "ID007";
 inline constexpr char kBadArgument[] = "ID400";
 inline constexpr char kNoSuchClaim[] = "ID404";
 inline constexpr char kInProgress[] = "ID409";

@@ -1,0 +1,260 @@
+#include "machines/attachment.hpp"
+
+#include "server/guard.hpp"
+#include "server/names.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::machines {
+
+namespace {
+
+[[noreturn]] void refuse_arguments(const Trigger &trigger, const char *problem) {
+  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)),
+                  errmsg("trigger \"%s\": %s", trigger.tgname, problem),
+                  errhint("Attach the machine with idem_machine_attach, or write for example "
+                          "EXECUTE FUNCTION idem_transition_check('order', 'status').")));
+  pg_unreachable();
+}
+
+const char *after_prefix(const char *text, const char *prefix) {
+  const std::size_t length = strlen(prefix);
+  return strncmp(text, prefix, length) == 0 ? text + length : nullptr;
+}
+
+void read_guard(Attachment &attachment, Guard *guard, const Trigger &trigger, const char *text) {
+  const char *separator = strstr(text, "=");
+  if (separator == nullptr) refuse_arguments(trigger, psprintf("guard \"%s\" has no \"=\"", text));
+  guard->transition = pnstrdup(text, separator - text);
+  guard->function = pstrdup(separator + 1);
+  attachment.guards++;
+}
+
+struct Roles {
+  bool row_machine;
+  bool row_version;
+};
+
+void read_options(Attachment &attachment, const Trigger &trigger, Roles *roles) {
+  auto *guards = static_cast<Guard *>(palloc0((trigger.tgnargs + 1) * sizeof(Guard)));
+  attachment.guard = guards;
+  for (int i = 2; i < trigger.tgnargs; i++) {
+    const char *option = trigger.tgargs[i];
+    const char *rest;
+    if (strcmp(option, kOptionHistory) == 0)
+      attachment.history = true;
+    else if (strcmp(option, kOptionAllowNull) == 0)
+      attachment.allow_null = true;
+    else if (strcmp(option, kOptionRowMachine) == 0)
+      roles->row_machine = true;
+    else if (strcmp(option, kOptionRowVersion) == 0)
+      roles->row_version = true;
+    else if ((rest = after_prefix(option, kOptionLabel)) != nullptr)
+      attachment.label = pstrdup(rest);
+    else if ((rest = after_prefix(option, kOptionGuard)) != nullptr)
+      read_guard(attachment, &guards[attachment.guards], trigger, rest);
+    else
+      refuse_arguments(trigger, psprintf("unknown option \"%s\"", option));
+  }
+}
+
+// The columns that a WHEN clause names, each once, in the order in which it names them: the status
+// first, then that of the row's machine, then that of its version.
+List *columns_in_when(const Trigger &trigger) {
+  List *columns = NIL;
+  if (trigger.tgqual == nullptr) return NIL;
+  Node *condition = static_cast<Node *>(stringToNode(trigger.tgqual));
+  ListCell *cell;
+  foreach (cell, pull_var_clause(condition, 0)) {
+    const auto *variable = static_cast<Var *>(lfirst(cell));
+    columns = list_append_unique_int(columns, variable->varattno);
+  }
+  return columns;
+}
+
+AttrNumber column_named(Relation relation, const char *name) {
+  const AttrNumber column = get_attnum(RelationGetRelid(relation), name);
+  if (column <= 0)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                    errmsg("column \"%s\" of relation \"%s\" does not exist", name,
+                           RelationGetRelationName(relation)),
+                    errhint("A trigger of your own names the column in its second argument: "
+                            "create it again under the new name.")));
+  return column;
+}
+
+void find_columns(Attachment &attachment, Relation relation, const Trigger &trigger,
+                  const Roles &roles) {
+  const char *name = trigger.tgnargs > 1 ? trigger.tgargs[1] : "";
+  List *columns = columns_in_when(trigger);
+  if (name[0] != '\0')
+    attachment.column = column_named(relation, name);
+  else if (list_length(columns) >= 1)
+    attachment.column = static_cast<AttrNumber>(linitial_int(columns));
+  else if (trigger.tgnattr == 1)
+    attachment.column = trigger.tgattr[0];
+  else
+    refuse_arguments(trigger, "which column it is about is not said");
+  int next = 1;
+  if (roles.row_machine && list_length(columns) > next)
+    attachment.row_machine = static_cast<AttrNumber>(list_nth_int(columns, next++));
+  if (roles.row_version && list_length(columns) > next)
+    attachment.row_version = static_cast<AttrNumber>(list_nth_int(columns, next++));
+  if (next != 1 + roles.row_machine + roles.row_version)
+    refuse_arguments(trigger, "its WHEN clause does not name the columns of the row's machine");
+}
+
+void describe_type(Attachment &attachment, Relation relation) {
+  const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), attachment.column - 1);
+  if (column->attgenerated == '\0' &&
+      describe_column(column->atttypid, column->attcollation, &attachment.type))
+    return;
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH),
+           column->attgenerated != '\0'
+               ? errmsg("generated column \"%s\" of table \"%s\" cannot hold states",
+                        NameStr(column->attname), RelationGetRelationName(relation))
+               : errmsg("column \"%s\" of table \"%s\" has type %s, which cannot hold states",
+                        NameStr(column->attname), RelationGetRelationName(relation),
+                        format_type_be(column->atttypid)),
+           errhint("Attach the machine to a plain column of type text, varchar, citext, smallint, "
+                   "integer, bigint, an enum, or a domain over one of them."),
+           errtablecol(relation, attachment.column)));
+}
+
+const char *default_label(Relation relation, AttrNumber column) {
+  return psprintf("%s.%s", server::qualified_name(RelationGetRelid(relation)),
+                  quote_identifier(get_attname(RelationGetRelid(relation), column, false)));
+}
+
+struct Cached {
+  Oid trigger;
+  Oid relation;
+  bool valid;
+  const Attachment *attachment;
+  MemoryContext context;
+};
+
+HTAB *cache = nullptr;
+// Tells whether anything changed while an attachment was described.
+uint64 changes = 0;
+
+void on_relation_change(Datum, Oid relation) {
+  changes++;
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, cache);
+  for (void *entry; (entry = hash_seq_search(&scan)) != nullptr;) {
+    auto *cached = static_cast<Cached *>(entry);
+    if (!OidIsValid(relation) || cached->relation == relation ||
+        (cached->valid && cached->attachment->place.machines == relation))
+      cached->valid = false;
+  }
+}
+
+void on_label_change(Datum argument, int, uint32) {
+  on_relation_change(argument, InvalidOid);
+}
+
+void prepare_cache() {
+  if (cache != nullptr) return;
+  HASHCTL control = {};
+  control.keysize = sizeof(Oid);
+  control.entrysize = sizeof(Cached);
+  control.hcxt = CacheMemoryContext;
+  cache = hash_create("pg_idem attachments", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  CacheRegisterRelcacheCallback(on_relation_change, Datum{0});
+  // Of enumerations.
+  CacheRegisterSyscacheCallback(ENUMOID, on_label_change, Datum{0});
+}
+
+// An error may leave an entry behind that is not valid, and has nothing in it.
+Cached *entry_for(Oid trigger, Oid relation) {
+  prepare_cache();
+  bool found;
+  auto *cached = static_cast<Cached *>(hash_search(cache, &trigger, HASH_ENTER, &found));
+  if (!found) *cached = {trigger, relation, false, nullptr, nullptr};
+  return cached;
+}
+
+}  // namespace
+
+Attachment describe_attachment(Relation relation, const Trigger &trigger) {
+  Attachment attachment = {};
+  Roles roles = {};
+  attachment.trigger = trigger.tgoid;
+  attachment.relation = RelationGetRelid(relation);
+  attachment.place = place_of(trigger.tgfoid);
+  if (trigger.tgnargs < 1) refuse_arguments(trigger, "its first argument must be a machine");
+  read_options(attachment, trigger, &roles);
+  if (trigger.tgargs[0][0] != '\0') attachment.machine = pstrdup(trigger.tgargs[0]);
+  if (attachment.machine == nullptr && !roles.row_machine)
+    refuse_arguments(trigger, "its first argument must be a machine");
+  find_columns(attachment, relation, trigger, roles);
+  describe_type(attachment, relation);
+  if (attachment.label == nullptr) attachment.label = default_label(relation, attachment.column);
+  return attachment;
+}
+
+const Attachment *attachment_of(Relation relation, const Trigger &trigger) {
+  Cached *cached = entry_for(trigger.tgoid, RelationGetRelid(relation));
+  if (cached->valid) return cached->attachment;
+  // Somebody further up the stack may be judging with the former one.
+  if (cached->context != nullptr) MemoryContextSetParent(cached->context, TopTransactionContext);
+  cached->context = nullptr;
+
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "pg_idem attachment", ALLOCSET_SMALL_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  const uint64 before = changes;
+  auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));
+  *attachment = describe_attachment(relation, trigger);
+  MemoryContextSwitchTo(caller);
+  MemoryContextSetParent(context, CacheMemoryContext);
+  cached->attachment = attachment;
+  cached->context = context;
+  cached->valid = changes == before;
+  return attachment;
+}
+
+Oid transition_check_in(Oid schema) {
+  const Oid function =
+      GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("idem_transition_check"),
+                      PointerGetDatum(buildoidvector(nullptr, 0)), ObjectIdGetDatum(schema));
+  if (!OidIsValid(function))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
+                    errmsg("function idem_transition_check() does not exist"),
+                    errhint("It belongs to the extension pg_idem: re-create the extension.")));
+  return function;
+}
+
+bool judges_changes(const Trigger &trigger, Oid function) {
+  return trigger.tgfoid == function && TRIGGER_FOR_ROW(trigger.tgtype) &&
+         TRIGGER_FOR_UPDATE(trigger.tgtype);
+}
+
+const Attachment *find_attachment(Relation relation, Oid schema, const char *column) {
+  const Oid function = transition_check_in(schema);
+  const Attachment *found = nullptr;
+  const TriggerDesc *triggers = relation->trigdesc;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
+    if (!judges_changes(triggers->triggers[i], function)) continue;
+    const Attachment *one = attachment_of(relation, triggers->triggers[i]);
+    const char *name = get_attname(RelationGetRelid(relation), one->column, false);
+    if (column != nullptr && strcmp(column, name) != 0) continue;
+    if (found != nullptr && found->column != one->column)
+      ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)),
+                      errmsg("table \"%s\" has several columns with a state machine",
+                             RelationGetRelationName(relation)),
+                      errhint("Say which one in the argument col.")));
+    found = one;
+  }
+  if (found != nullptr) return found;
+  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)),
+                  column == nullptr ? errmsg("table \"%s\" has no state machine",
+                                             RelationGetRelationName(relation))
+                                    : errmsg("column \"%s\" of table \"%s\" has no state machine",
+                                             column, RelationGetRelationName(relation)),
+                  errhint("Attach one with idem_machine_attach.")));
+  pg_unreachable();
+}
+
+}  // namespace idem::machines

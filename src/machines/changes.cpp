@@ -1,0 +1,185 @@
+#include "machines/changes.hpp"
+
+#include "server/prelude.hpp"
+
+namespace idem::machines {
+
+namespace {
+
+constexpr const char *kChanges = "idem_changes";
+constexpr int kColumns = 10;
+
+server::Statement write_statement = {
+    "INSERT INTO @idem_history (at, attachment, key, machine, machine_version, from_state,"
+    " to_state, event, event_id, data, xid, role, application_name)"
+    " SELECT at, attachment, key, machine, machine_version, from_state, to_state, event, event_id,"
+    " data, $1, $2, $3 FROM idem_changes",
+    3,
+    {XID8OID, NAMEOID, TEXTOID}};
+
+// Changes made in one subtransaction. Their memory is the transaction's: an aborted one is
+// forgotten, not freed.
+struct Collected {
+  SubTransactionId subtransaction;
+  server::Home home;
+  TupleDesc descriptor;
+  Tuplestorestate *rows;
+  Collected *outer;
+};
+Collected *collected = nullptr;
+
+TupleDesc describe_changes() {
+  constexpr struct {
+    const char *name;
+    Oid type;
+  } kDescription[kColumns] = {
+      {"at", TIMESTAMPTZOID}, {"attachment", TEXTOID},      {"key", JSONBOID},
+      {"machine", TEXTOID},   {"machine_version", INT4OID}, {"from_state", TEXTOID},
+      {"to_state", TEXTOID},  {"event", TEXTOID},           {"event_id", TEXTOID},
+      {"data", JSONBOID}};
+  TupleDesc descriptor = CreateTemplateTupleDesc(kColumns);
+  for (int i = 0; i < kColumns; i++)
+    TupleDescInitEntry(descriptor, static_cast<AttrNumber>(i + 1), kDescription[i].name,
+                       kDescription[i].type, -1, 0);
+  return descriptor;
+}
+
+void on_transaction_event(XactEvent event, void *) {
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+    case XACT_EVENT_PARALLEL_PRE_COMMIT:
+    case XACT_EVENT_PRE_PREPARE:
+      // Nobody told the end of the statement, such as when changes are replicated.
+      write_changes();
+      break;
+    case XACT_EVENT_COMMIT:
+    case XACT_EVENT_PARALLEL_COMMIT:
+    case XACT_EVENT_ABORT:
+    case XACT_EVENT_PARALLEL_ABORT:
+    case XACT_EVENT_PREPARE:
+      collected = nullptr;
+      break;
+  }
+}
+
+void on_subtransaction_event(SubXactEvent event, SubTransactionId own, SubTransactionId parent,
+                             void *) {
+  if (event == SUBXACT_EVENT_ABORT_SUB) {
+    while (collected != nullptr && collected->subtransaction == own) collected = collected->outer;
+  } else if (event == SUBXACT_EVENT_COMMIT_SUB) {
+    for (Collected *one = collected; one != nullptr && one->subtransaction == own; one = one->outer)
+      one->subtransaction = parent;
+  }
+}
+
+void watch_transactions() {
+  static bool watching = false;
+  if (watching) return;
+  RegisterXactCallback(on_transaction_event, nullptr);
+  RegisterSubXactCallback(on_subtransaction_event, nullptr);
+  watching = true;
+}
+
+// Files that it may need live as long as its memory, whichever query comes to an end first.
+Tuplestorestate *begin_rows() {
+  const ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  Tuplestorestate *rows = tuplestore_begin_heap(false, false, work_mem);
+  CurrentResourceOwner = caller;
+  return rows;
+}
+
+Collected *collected_here(const server::Home &home) {
+  const SubTransactionId here = GetCurrentSubTransactionId();
+  if (collected != nullptr && collected->subtransaction == here &&
+      collected->home.schema == home.schema)
+    return collected;
+  watch_transactions();
+  const MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
+  auto *one = static_cast<Collected *>(palloc(sizeof(Collected)));
+  *one = {here, home, describe_changes(), begin_rows(), collected};
+  MemoryContextSwitchTo(caller);
+  collected = one;
+  return one;
+}
+
+NullableDatum text_or_null(const char *value) {
+  if (value == nullptr) return {Datum{0}, true};
+  return {CStringGetTextDatum(value), false};
+}
+
+template <typename Value>
+NullableDatum pointer_or_null(const Value *value) {
+  return {PointerGetDatum(value), value == nullptr};
+}
+
+void write(Collected &one) {
+  EphemeralNamedRelationData relation = {};
+  relation.md.name = const_cast<char *>(kChanges);
+  relation.md.tupdesc = one.descriptor;
+  relation.md.enrtype = ENR_NAMED_TUPLESTORE;
+  relation.md.enrtuples = static_cast<double>(tuplestore_tuple_count(one.rows));
+  relation.reldata = one.rows;
+  NameData role;
+  namestrcpy(&role, GetUserNameFromId(GetUserId(), false));
+  Datum values[] = {FullTransactionIdGetDatum(GetTopFullTransactionId()), NameGetDatum(&role),
+                    CStringGetTextDatum(application_name)};
+  SPI_connect();
+  if (SPI_register_relation(&relation) != SPI_OK_REL_REGISTER)
+    elog(ERROR, "SPI_register_relation failed");
+  (void)server::run(write_statement, one.home, values, nullptr, false, 0);
+  SPI_finish();
+  tuplestore_end(one.rows);
+}
+
+// The oldest first.
+void write_in_order(Collected *last, Collected *end) {
+  if (last == end) return;
+  write_in_order(last->outer, end);
+  write(*last);
+}
+
+}  // namespace
+
+const Firing *firing = nullptr;
+
+bool is_fired(Oid table, ItemPointer row) {
+  return firing != nullptr && firing->table == table &&
+         ItemPointerEquals(const_cast<ItemPointer>(&firing->row), row);
+}
+
+void collect(const Change &change) {
+  const Collected *into = collected_here(change.attachment->place.home);
+  const Firing *fired = change.fired;
+  const NullableDatum row[kColumns] = {
+      {TimestampTzGetDatum(GetCurrentTimestamp()), false},
+      text_or_null(change.attachment->label),
+      {change.key, false},
+      text_or_null(change.edition->name),
+      {Int32GetDatum(change.edition->version), false},
+      text_or_null(change.from),
+      text_or_null(change.to),
+      text_or_null(fired != nullptr ? fired->event : nullptr),
+      pointer_or_null(fired != nullptr ? fired->event_id : nullptr),
+      pointer_or_null(fired != nullptr ? fired->data : nullptr)};
+  Datum values[kColumns];
+  bool nulls[kColumns];
+  for (int i = 0; i < kColumns; i++) {
+    values[i] = row[i].value;
+    nulls[i] = row[i].isnull;
+  }
+  tuplestore_putvalues(into->rows, into->descriptor, values, nulls);
+}
+
+void write_changes() {
+  if (collected == nullptr) return;
+  const SubTransactionId here = GetCurrentSubTransactionId();
+  Collected *const last = collected;
+  Collected *end = last;
+  while (end != nullptr && end->subtransaction == here) end = end->outer;
+  // Taken off first: what an error leaves behind goes with the subtransaction.
+  collected = end;
+  write_in_order(last, end);
+}
+
+}  // namespace idem::machines

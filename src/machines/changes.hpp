@@ -1,0 +1,41 @@
+// The history: changes are collected while a statement runs and written when it ends.
+
+#pragma once
+
+#include "machines/attachment.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::machines {
+
+// What an application said when it fired an event, for the one change that it makes.
+struct Firing {
+  Oid table;            // of the row before the change
+  ItemPointerData row;  // its address
+  const char *event;
+  const text *event_id;  // or null
+  const Jsonb *data;     // or null
+};
+
+// The event that is being fired, or null. Whoever sets it puts the former one back, also after an
+// error.
+extern const Firing *firing;
+
+// Whether the event being fired changes this row.
+bool is_fired(Oid table, ItemPointer row);
+
+struct Change {
+  const Attachment *attachment;
+  const Edition *edition;
+  Datum key;            // jsonb
+  const char *from;     // null: born, or NULL
+  const char *to;       // null: NULL
+  const Firing *fired;  // null: an ordinary write
+};
+
+// Collects a change, to be written by write_changes(), or else before the transaction ends.
+void collect(const Change &change);
+
+// Writes what was collected in this subtransaction. Call when a statement ends.
+void write_changes();
+
+}  // namespace idem::machines

@@ -1,0 +1,271 @@
+// idem_fire: an event on a row, once.
+
+#include "machines/arguments.hpp"
+#include "machines/changes.hpp"
+#include "machines/event_memory.hpp"
+#include "machines/guards.hpp"
+#include "machines/judge.hpp"
+#include "machines/row.hpp"
+#include "machines/subject.hpp"
+#include "server/arguments.hpp"
+#include "server/guard.hpp"
+#include "server/names.hpp"
+#include "server/prelude.hpp"
+#include "server/rows.hpp"
+
+namespace {
+
+using idem::machines::Attachment;
+using idem::machines::Edition;
+using idem::machines::Firing;
+using idem::machines::KeyCondition;
+using idem::machines::Reaction;
+using idem::machines::Response;
+using idem::machines::Subject;
+using idem::server::errcode_of;
+
+constexpr int kRel = 0, kKey = 1, kEvent = 2, kEventId = 3, kData = 4, kCol = 5;
+
+struct Fired {
+  const char *outcome;
+  const char *from;
+  const char *to;
+  int version;
+};
+
+struct Call {
+  const Jsonb *key;
+  const char *event;
+  const text *event_id;  // or null
+  const Jsonb *data;     // or null
+};
+
+// Every event that leads out of a state: "pay", "cancel".
+const char *events_out(const idem::machines::Machine &machine, idem::machines::StateIndex from) {
+  StringInfoData list;
+  initStringInfo(&list);
+  for (int i = 0; i < machine.transitions; i++) {
+    const auto &one = machine.transition[i];
+    if (one.from == from && one.event != nullptr)
+      appendStringInfo(&list, "%s\"%s\"", list.len == 0 ? "" : ", ", one.event);
+  }
+  return list.len == 0 ? "none" : list.data;
+}
+
+[[noreturn]] void refuse_event(const Subject &subject, const char *event, Reaction reaction) {
+  const bool final = reaction == Reaction::final_state;
+  const char *state = subject.position.text == nullptr ? "NULL" : subject.position.text;
+  ereport(
+      ERROR,
+      (errcode(final                                 ? errcode_of(idem::sqlstate::kFinalState)
+               : reaction == Reaction::unknown_state ? errcode_of(idem::sqlstate::kUnknownState)
+                                                     : errcode_of(idem::sqlstate::kNotDeclared)),
+       reaction == Reaction::unknown_event
+           ? errmsg("machine \"%s\" has no event \"%s\"", subject.edition->name, event)
+           : errmsg("event \"%s\" does not happen to a row of table \"%s\" in state \"%s\"", event,
+                    RelationGetRelationName(subject.relation), state),
+       final ? errdetail("Machine \"%s\", version %d, has it as a final state.",
+                         subject.edition->name, subject.edition->version)
+       : reaction == Reaction::unknown_state
+           ? errdetail("It is no state of machine \"%s\", version %d.", subject.edition->name,
+                       subject.edition->version)
+           : errdetail("Machine \"%s\", version %d, has these events there: %s.",
+                       subject.edition->name, subject.edition->version,
+                       events_out(*subject.edition->machine, subject.position.state)),
+       errhint("Ask idem_allowed_events() what can happen to the row.")));
+  pg_unreachable();
+}
+
+// The new value as one more parameter after those of the key.
+KeyCondition with_target(const Subject &subject, const KeyCondition &key,
+                         idem::machines::StateIndex to) {
+  const Attachment &attachment = *subject.sitting.attachment;
+  const NullableDatum value =
+      idem::machines::map_states(attachment.type, subject.edition)->values[to];
+  if (value.isnull)
+    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kUnknownState)),
+                    errmsg("state \"%s\" is not a value of type %s",
+                           subject.edition->machine->state[to].name,
+                           format_type_be(attachment.type.type))));
+  KeyCondition all = key;
+  all.types[all.parameters] = attachment.type.type;
+  all.values[all.parameters] = value.value;
+  all.parameters++;
+  return all;
+}
+
+// With the caller's rights; the trigger judges, asks the guards and writes the history. Returns the
+// state that was stored, which another trigger may have changed on the way.
+const char *update_row(Subject &subject, const KeyCondition &key, idem::machines::StateIndex to) {
+  const MemoryContext caller = CurrentMemoryContext;
+  const Oid table = RelationGetRelid(subject.relation);
+  const char *column =
+      quote_identifier(get_attname(table, subject.sitting.attachment->column, false));
+  KeyCondition all = with_target(subject, key, to);
+  const char *sql =
+      psprintf("UPDATE %s AS t SET %s = $%d WHERE %s RETURNING t.%s::pg_catalog.text",
+               idem::server::qualified_name(table), column, all.parameters, all.sql.data, column);
+  SPI_connect();
+  const int code =
+      SPI_execute_with_args(sql, all.parameters, all.types, all.values, nullptr, false, 0);
+  if (code != SPI_OK_UPDATE_RETURNING)
+    elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+  if (SPI_processed != 1)
+    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kGuardRefused)),
+                    errmsg("the change to \"%s\" was suppressed",
+                           subject.edition->machine->state[to].name),
+                    errdetail("A trigger or a policy of table \"%s\" kept the row as it is.",
+                              RelationGetRelationName(subject.relation)),
+                    errhint("Have the trigger raise an error that says why.")));
+  const char *stored = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+  if (stored != nullptr) stored = MemoryContextStrdup(caller, stored);
+  SPI_finish();
+  return stored;
+}
+
+const char *apply(Subject &subject, const KeyCondition &key, const Firing &firing,
+                  idem::machines::StateIndex to) {
+  const Firing *outer = idem::machines::firing;
+  const char *volatile stored = nullptr;
+  PG_TRY();
+  {
+    idem::machines::firing = &firing;
+    stored = update_row(subject, key, to);
+  }
+  PG_FINALLY();
+  { idem::machines::firing = outer; }
+  PG_END_TRY();
+  return stored;
+}
+
+Fired fire_at(Subject &subject, const KeyCondition &key, const Call &call) {
+  const Response response =
+      idem::machines::respond(*subject.edition->machine, subject.position.state, call.event);
+  const char *from = subject.position.text;
+  if (response.reaction == Reaction::none) return {"noop", from, from, subject.edition->version};
+  if (response.reaction != Reaction::apply) refuse_event(subject, call.event, response.reaction);
+  const Firing firing = {subject.table, subject.address, call.event, call.event_id, call.data};
+  const char *stored = apply(subject, key, firing, response.to);
+  return {"applied", from, stored, subject.edition->version};
+}
+
+JsonbValue json_string(const char *string) {
+  JsonbValue value;
+  value.type = string == nullptr ? jbvNull : jbvString;
+  value.val.string.val = const_cast<char *>(string);
+  value.val.string.len = string == nullptr ? 0 : static_cast<int>(strlen(string));
+  return value;
+}
+
+void push(JsonbParseState **state, const char *name, JsonbValue value) {
+  JsonbValue key = json_string(name);
+  (void)pushJsonbValue(state, WJB_KEY, &key);
+  (void)pushJsonbValue(state, WJB_VALUE, &value);
+}
+
+const Jsonb *json_of(const Fired &fired) {
+  JsonbParseState *state = nullptr;
+  JsonbValue version;
+  version.type = jbvNumeric;
+  version.val.numeric =
+      DatumGetNumeric(DirectFunctionCall1(int4_numeric, Int32GetDatum(fired.version)));
+  (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+  push(&state, "outcome", json_string(fired.outcome));
+  push(&state, "from_state", json_string(fired.from));
+  push(&state, "to_state", json_string(fired.to));
+  push(&state, "machine_version", version);
+  return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+const char *string_in(const Jsonb *result, const char *name) {
+  JsonbValue key = json_string(name);
+  const JsonbValue *value =
+      findJsonbValueFromContainer(const_cast<JsonbContainer *>(&result->root), JB_FOBJECT, &key);
+  if (value == nullptr || value->type != jbvString) return nullptr;
+  return pnstrdup(value->val.string.val, value->val.string.len);
+}
+
+// Tells what the event did when it came first.
+Fired replay(const Jsonb *result) {
+  JsonbValue key = json_string("machine_version");
+  const JsonbValue *version =
+      findJsonbValueFromContainer(const_cast<JsonbContainer *>(&result->root), JB_FOBJECT, &key);
+  const bool known = version != nullptr && version->type == jbvNumeric;
+  return {"replayed", string_in(result, "from_state"), string_in(result, "to_state"),
+          known ? DatumGetInt32(
+                      DirectFunctionCall1(numeric_int4, NumericGetDatum(version->val.numeric)))
+                : 0};
+}
+
+// A row has one memory, whichever of its keys the caller names, and however.
+const Jsonb *identity_of(Relation relation, const Attachment *attachment, const KeyCondition &key,
+                         const Call &call) {
+  const idem::machines::RowKey columns = idem::machines::key_of_rows(relation, attachment->column);
+  if (columns.columns == 0) return call.key;
+  const Subject subject = idem::machines::find_subject(relation, attachment, key, false);
+  return idem::machines::key_of_row(columns, relation, subject.slot);
+}
+
+Fired fire_once(Relation relation, const Attachment *attachment, const KeyCondition &key,
+                const Call &call) {
+  const idem::machines::Memory memory =
+      idem::machines::memory_of({attachment, identity_of(relation, attachment, key, call),
+                                 call.event_id, call.event, call.data});
+  const Jsonb *known = idem::machines::recall(memory);
+  if (known != nullptr) return replay(known);
+  Subject subject = idem::machines::find_subject(relation, attachment, key, true);
+  std::int64_t token = 0;
+  known = idem::machines::claim(memory, &token);
+  if (known != nullptr) return replay(known);
+  const Fired fired = fire_at(subject, key, call);
+  idem::machines::keep(memory, token, json_of(fired));
+  return fired;
+}
+
+Call read_call(FunctionCallInfo fcinfo) {
+  Call call = {};
+  call.key = idem::machines::required_key(fcinfo, kKey);
+  call.event = text_to_cstring(
+      idem::server::required_text(fcinfo, kEvent, "event", idem::machines::kMaxNameBytes));
+  if (!PG_ARGISNULL(kEventId)) call.event_id = PG_GETARG_TEXT_PP(kEventId);
+  if (!PG_ARGISNULL(kData)) call.data = PG_GETARG_JSONB_P(kData);
+  return call;
+}
+
+Datum fired_datum(FunctionCallInfo fcinfo, const Fired &fired) {
+  TupleDesc descriptor;
+  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "idem_fire must return a row");
+  Datum values[] = {CStringGetTextDatum(fired.outcome),
+                    fired.from == nullptr ? Datum{0} : CStringGetTextDatum(fired.from),
+                    fired.to == nullptr ? Datum{0} : CStringGetTextDatum(fired.to),
+                    Int32GetDatum(fired.version)};
+  bool nulls[] = {false, fired.from == nullptr, fired.to == nullptr, false};
+  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+const Attachment *attachment_for(FunctionCallInfo fcinfo, Relation relation, int col) {
+  return idem::machines::find_attachment(relation, get_func_namespace(fcinfo->flinfo->fn_oid),
+                                         idem::machines::column_argument(fcinfo, col));
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_fire) {
+  idem::server::require_writable("idem_fire()");
+  Relation relation = idem::machines::open_table(fcinfo, kRel, RowExclusiveLock);
+  const Call call = read_call(fcinfo);
+  const Attachment *attachment = attachment_for(fcinfo, relation, kCol);
+  const KeyCondition key =
+      idem::machines::read_key(relation, attachment->column, const_cast<Jsonb *>(call.key));
+  Fired fired;
+  if (call.event_id != nullptr) {
+    fired = fire_once(relation, attachment, key, call);
+  } else {
+    Subject subject = idem::machines::find_subject(relation, attachment, key, true);
+    fired = fire_at(subject, key, call);
+  }
+  const Datum result = fired_datum(fcinfo, fired);
+  relation_close(relation, NoLock);
+  return result;
+}

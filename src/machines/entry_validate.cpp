@@ -1,0 +1,176 @@
+// idem_machine_validate and idem_machine_attachments: what is attached, and what is wrong with it.
+
+#include "machines/arguments.hpp"
+#include "machines/attached.hpp"
+#include "machines/census.hpp"
+#include "machines/guards.hpp"
+#include "server/guard.hpp"
+#include "server/inheritance.hpp"
+#include "server/prelude.hpp"
+#include "server/rows.hpp"
+
+namespace {
+
+using idem::machines::Attachment;
+using idem::machines::Group;
+
+void add_problem(const idem::server::Rows &rows, const char *state, const std::int64_t *count,
+                 const char *problem) {
+  Datum values[] = {state == nullptr ? Datum{0} : CStringGetTextDatum(state),
+                    count == nullptr ? Datum{0} : Int64GetDatum(*count),
+                    CStringGetTextDatum(problem)};
+  bool nulls[] = {state == nullptr, count == nullptr, false};
+  rows.add(values, nulls);
+}
+
+void add_rows(const idem::server::Rows &rows, Relation relation, const Attachment &attachment) {
+  ListCell *cell;
+  foreach (cell, idem::machines::count_rows(relation, attachment, nullptr,
+                                            idem::machines::CountAs::owner)) {
+    const auto *group = static_cast<const Group *>(lfirst(cell));
+    const char *problem = idem::machines::problem_with(attachment, *group);
+    if (problem != nullptr) add_problem(rows, group->text, &group->rows, problem);
+  }
+}
+
+bool is_of(const Trigger &trigger, const Attachment &attachment) {
+  const char *label = psprintf("%s%s", idem::machines::kOptionLabel, attachment.label);
+  for (int i = 0; i < trigger.tgnargs; i++)
+    if (strcmp(trigger.tgargs[i], label) == 0) return true;
+  return trigger.tgoid == attachment.trigger;
+}
+
+// Triggers of one table or partition: those that are off, and whether rows are judged at birth.
+void add_triggers(const idem::server::Rows &rows, Relation relation, const Attachment &attachment) {
+  bool births = false;
+  bool changes = false;
+  const TriggerDesc *triggers = relation->trigdesc;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
+    const Trigger &trigger = triggers->triggers[i];
+    if (!is_of(trigger, attachment)) continue;
+    if (TRIGGER_FOR_ROW(trigger.tgtype) && TRIGGER_FOR_AFTER(trigger.tgtype))
+      births = births || TRIGGER_FOR_INSERT(trigger.tgtype);
+    changes = changes || (TRIGGER_FOR_ROW(trigger.tgtype) && TRIGGER_FOR_UPDATE(trigger.tgtype));
+    if (trigger.tgenabled == TRIGGER_DISABLED || trigger.tgenabled == TRIGGER_FIRES_ON_REPLICA)
+      add_problem(rows, nullptr, nullptr,
+                  psprintf("trigger \"%s\" of table \"%s\" does not fire", trigger.tgname,
+                           RelationGetRelationName(relation)));
+  }
+  if (!births)
+    add_problem(rows, nullptr, nullptr,
+                psprintf("table \"%s\" has no trigger that judges new rows",
+                         RelationGetRelationName(relation)));
+  if (!changes)
+    add_problem(rows, nullptr, nullptr,
+                psprintf("table \"%s\" has no trigger that judges changes",
+                         RelationGetRelationName(relation)));
+}
+
+bool has_machine(Relation relation, Oid function) {
+  const TriggerDesc *triggers = relation->trigdesc;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
+    if (idem::machines::judges_changes(triggers->triggers[i], function)) return true;
+  return false;
+}
+
+void add_descendants(const idem::server::Rows &rows, Oid table, const Attachment &attachment,
+                     Oid function) {
+  ListCell *cell;
+  foreach (cell, idem::server::descendants_of(table)) {
+    Relation one = try_relation_open(lfirst_oid(cell), AccessShareLock);
+    if (one == nullptr) continue;
+    const bool inherits = !one->rd_rel->relispartition && RelationGetRelid(one) != table;
+    if (!inherits)
+      add_triggers(rows, one, attachment);
+    else if (!has_machine(one, function))
+      add_problem(
+          rows, nullptr, nullptr,
+          psprintf("child table \"%s\" has no state machine", RelationGetRelationName(one)));
+    relation_close(one, AccessShareLock);
+  }
+}
+
+void add_guards(const idem::server::Rows &rows, const Attachment &attachment) {
+  for (int i = 0; i < attachment.guards; i++) {
+    LOCAL_FCINFO(call, 1);
+    InitFunctionCallInfoData(*call, nullptr, 1, InvalidOid, nullptr, nullptr);
+    call->args[0] = {CStringGetTextDatum(attachment.guard[i].function), false};
+    (void)to_regprocedure(call);
+    if (call->isnull)
+      add_problem(rows, nullptr, nullptr,
+                  psprintf("guard function %s does not exist", attachment.guard[i].function));
+  }
+}
+
+Datum guards_datum(const Attachment &attachment) {
+  JsonbParseState *state = nullptr;
+  (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+  for (int i = 0; i < attachment.guards; i++) {
+    const char *const parts[] = {attachment.guard[i].transition, attachment.guard[i].function};
+    JsonbValue values[2];
+    for (int part = 0; part < 2; part++) {
+      values[part].type = jbvString;
+      values[part].val.string.val = const_cast<char *>(parts[part]);
+      values[part].val.string.len = static_cast<int>(strlen(parts[part]));
+    }
+    (void)pushJsonbValue(&state, WJB_KEY, &values[0]);
+    (void)pushJsonbValue(&state, WJB_VALUE, &values[1]);
+  }
+  return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)));
+}
+
+NullableDatum column_datum(const Attachment &attachment, AttrNumber column) {
+  if (column == InvalidAttrNumber) return {Datum{0}, true};
+  auto *name = static_cast<NameData *>(palloc(sizeof(NameData)));
+  namestrcpy(name, get_attname(attachment.relation, column, false));
+  return {NameGetDatum(name), false};
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_machine_validate) {
+  const idem::machines::Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
+  Relation relation = idem::machines::open_owned_table(fcinfo, 0, AccessShareLock);
+  const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
+  const Attachment *attachment = idem::machines::find_attachment(
+      relation, place.home.schema, idem::machines::column_argument(fcinfo, 1));
+  const Oid function = idem::machines::transition_check_in(place.home.schema);
+  add_rows(rows, relation, *attachment);
+  add_descendants(rows, RelationGetRelid(relation), *attachment, function);
+  add_guards(rows, *attachment);
+  relation_close(relation, NoLock);
+  return Datum{0};
+}
+
+IDEM_FUNCTION(idem_machine_attached) {
+  const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
+  const Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+  ListCell *cell;
+  foreach (cell, idem::machines::all_attachments(schema)) {
+    const auto *attachment = static_cast<const Attachment *>(lfirst(cell));
+    const NullableDatum columns[] = {column_datum(*attachment, attachment->column),
+                                     column_datum(*attachment, attachment->row_machine),
+                                     column_datum(*attachment, attachment->row_version)};
+    Datum values[] = {
+        ObjectIdGetDatum(attachment->relation),
+        columns[0].value,
+        attachment->machine == nullptr ? Datum{0} : CStringGetTextDatum(attachment->machine),
+        BoolGetDatum(attachment->history),
+        BoolGetDatum(attachment->allow_null),
+        guards_datum(*attachment),
+        columns[1].value,
+        columns[2].value,
+        CStringGetTextDatum(attachment->label)};
+    bool nulls[] = {false,
+                    false,
+                    attachment->machine == nullptr,
+                    false,
+                    false,
+                    false,
+                    columns[1].isnull,
+                    columns[2].isnull,
+                    false};
+    rows.add(values, nulls);
+  }
+  return Datum{0};
+}

@@ -1,0 +1,117 @@
+#include "machines/guards.hpp"
+
+#include "machines/row.hpp"
+#include "server/compat.hpp"
+#include "server/guard.hpp"
+#include "server/inheritance.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::machines {
+
+namespace {
+
+Oid function_named(const Guard &guard) {
+  const Datum name = CStringGetTextDatum(guard.function);
+  LOCAL_FCINFO(call, 1);
+  InitFunctionCallInfoData(*call, nullptr, 1, InvalidOid, nullptr, nullptr);
+  call->args[0] = {name, false};
+  const Datum function = to_regprocedure(call);
+  if (!call->isnull) return DatumGetObjectId(function);
+  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kNoMachine)),
+                  errmsg("guard function %s does not exist", guard.function),
+                  errdetail("It guards \"%s\".", guard.transition),
+                  errhint("Create it again, or attach the machine again with other guards.")));
+  pg_unreachable();
+}
+
+[[noreturn]] void refuse_function(const Guard &guard, Relation relation) {
+  ereport(ERROR,
+          (errcode(server::errcode_of(sqlstate::kBadArgument)),
+           errmsg("function %s cannot be a guard of table \"%s\"", guard.function,
+                  RelationGetRelationName(relation)),
+           errhint("A guard takes the row, or the row before and after, as a value of the table's "
+                   "row type, and returns text (NULL lets pass, anything else is the reason why "
+                   "not) or boolean (true lets pass).")));
+  pg_unreachable();
+}
+
+Datum row_value(Relation relation, Oid row_of, HeapTuple tuple) {
+  if (row_of == RelationGetRelid(relation))
+    return heap_copy_tuple_as_datum(tuple, RelationGetDescr(relation));
+  Relation parent = table_open(row_of, AccessShareLock);
+  TupleConversionMap *map =
+      convert_tuples_by_name(RelationGetDescr(relation), RelationGetDescr(parent));
+  HeapTuple converted = map == nullptr ? tuple : execute_attr_map_tuple(tuple, map);
+  const Datum value = heap_copy_tuple_as_datum(converted, RelationGetDescr(parent));
+  table_close(parent, AccessShareLock);
+  return value;
+}
+
+const char *reason_of(const GuardFunction &guard, FunctionCallInfo call, Datum result) {
+  if (guard.gives_reason) return call->isnull ? nullptr : TextDatumGetCString(result);
+  return !call->isnull && DatumGetBool(result) ? nullptr : "";
+}
+
+}  // namespace
+
+GuardFunction find_guard(const Guard &guard, Relation relation) {
+  GuardFunction found = {};
+  const Oid function = function_named(guard);
+  Oid *types;
+  int count;
+  const Oid result = get_func_signature(function, &types, &count);
+  found.sees_former = count == 2;
+  found.gives_reason = result == TEXTOID || result == VARCHAROID;
+  if (count < 1 || count > 2 || types[0] != types[count - 1] || get_func_retset(function) ||
+      get_func_prokind(function) != PROKIND_FUNCTION || (!found.gives_reason && result != BOOLOID))
+    refuse_function(guard, relation);
+  found.row_of = get_typ_typrelid(types[0]);
+  if (!OidIsValid(found.row_of) || !server::descends_from(RelationGetRelid(relation), found.row_of))
+    refuse_function(guard, relation);
+  if (!server::may_execute(GetUserId(), function))
+    aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(function));
+  fmgr_info(function, &found.function);
+  return found;
+}
+
+bool concerns(const Guard &guard, const Machine &machine, StateIndex from, StateIndex to,
+              const char *event) {
+  const char *pair = psprintf("%s --> %s", machine.state[from].name, machine.state[to].name);
+  if (strcmp(guard.transition, pair) == 0) return true;
+  if (event != nullptr && strcmp(guard.transition, event) != 0) return false;
+  for (std::int32_t i = 0; i < machine.transitions; i++) {
+    const CompiledTransition &transition = machine.transition[i];
+    if (transition.from == from && transition.to == to && transition.event != nullptr &&
+        strcmp(transition.event, guard.transition) == 0)
+      return true;
+  }
+  return false;
+}
+
+const char *reason_against(const GuardFunction &guard, Relation relation, HeapTuple former,
+                           HeapTuple row) {
+  LOCAL_FCINFO(call, 2);
+  auto *function = const_cast<FmgrInfo *>(&guard.function);
+  const Datum value = row_value(relation, guard.row_of, row);
+  InitFunctionCallInfoData(*call, function, guard.sees_former ? 2 : 1, InvalidOid, nullptr,
+                           nullptr);
+  call->args[0] = {guard.sees_former ? row_value(relation, guard.row_of, former) : value, false};
+  call->args[1] = {value, false};
+  return reason_of(guard, call, FunctionCallInvoke(call));
+}
+
+void refuse_by_guard(const Move &move, const Guard &guard, const char *reason) {
+  ereport(
+      ERROR,
+      (errcode(server::errcode_of(sqlstate::kGuardRefused)),
+       reason[0] == '\0'
+           ? errmsg("guard %s refused \"%s\"", guard.function, guard.transition)
+           : errmsg("guard %s refused \"%s\": %s", guard.function, guard.transition, reason),
+       errdetail("Machine \"%s\", version %d, from \"%s\" to \"%s\".%s", move.edition->name,
+                 move.edition->version, move.from.text == nullptr ? "NULL" : move.from.text,
+                 move.to.text, row_for_message(move.relation, move.attachment->column, move.slot)),
+       errtablecol(move.relation, move.attachment->column)));
+  pg_unreachable();
+}
+
+}  // namespace idem::machines

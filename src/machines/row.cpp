@@ -1,0 +1,258 @@
+#include "machines/row.hpp"
+
+#include "server/compat.hpp"
+#include "server/guard.hpp"
+#include "server/json_value.hpp"
+#include "server/names.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::machines {
+
+namespace {
+
+bool identifies_rows(Relation index) {
+  const Form_pg_index form = index->rd_index;
+  return form->indisunique && form->indisvalid && form->indimmediate &&
+         RelationGetIndexPredicate(index) == NIL && RelationGetIndexExpressions(index) == NIL;
+}
+
+// All columns, or those without the status if any is left then.
+RowKey columns_of(Relation index, AttrNumber status) {
+  RowKey key = {};
+  const int columns = index->rd_index->indnkeyatts;
+  for (int i = 0; i < columns; i++)
+    if (columns == 1 || index->rd_index->indkey.values[i] != status)
+      key.column[key.columns++] = index->rd_index->indkey.values[i];
+  return key;
+}
+
+// Where in the index a column is.
+int position_in(Relation index, AttrNumber column) {
+  int position = 0;
+  while (index->rd_index->indkey.values[position] != column) position++;
+  return position;
+}
+
+JsonbValue string_value(char *text) {
+  JsonbValue value;
+  value.type = jbvString;
+  value.val.string.val = text;
+  value.val.string.len = static_cast<int>(strlen(text));
+  return value;
+}
+
+JsonbValue numeric_value(Datum numeric) {
+  JsonbValue value;
+  value.type = jbvNumeric;
+  value.val.numeric = DatumGetNumeric(numeric);
+  return value;
+}
+
+char *output_of(Datum value, Oid type) {
+  Oid output;
+  bool varlena;
+  getTypeOutputInfo(type, &output, &varlena);
+  return OidOutputFunctionCall(output, value);
+}
+
+JsonbValue json_of(Datum value, Oid type) {
+  constexpr int kUtc = 0;
+  JsonbValue json;
+  switch (type) {
+    case INT2OID:
+      return numeric_value(DirectFunctionCall1(int2_numeric, value));
+    case INT4OID:
+      return numeric_value(DirectFunctionCall1(int4_numeric, value));
+    case INT8OID:
+      return numeric_value(DirectFunctionCall1(int8_numeric, value));
+    case NUMERICOID:
+      // Others are no JSON numbers.
+      if (!server::is_finite(DatumGetNumeric(value))) break;
+      return numeric_value(value);
+    case BOOLOID:
+      json.type = jbvBool;
+      json.val.boolean = DatumGetBool(value);
+      return json;
+    case DATEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+      return string_value(
+          JsonEncodeDateTime(static_cast<char *>(palloc(MAXDATELEN + 1)), value, type, &kUtc));
+    default:
+      break;
+  }
+  return string_value(output_of(value, type));
+}
+
+[[noreturn]] void refuse_key(Relation relation, AttrNumber status, Jsonb *key,
+                             const char *problem) {
+  const RowKey primary = key_of_rows(relation, status);
+  StringInfoData example;
+  initStringInfo(&example);
+  for (int i = 0; i < primary.columns; i++)
+    appendStringInfo(&example, "%s\"%s\": ...", i == 0 ? "" : ", ",
+                     get_attname(RelationGetRelid(relation), primary.column[i], false));
+  ereport(
+      ERROR,
+      (errcode(server::errcode_of(sqlstate::kBadArgument)), errmsg("%s", problem),
+       errdetail("The key is %s.",
+                 JsonbToCString(nullptr, &key->root, static_cast<int>(VARSIZE(key)))),
+       primary.columns > 0
+           ? errhint("Pass the primary key or another unique key of table \"%s\", such as {%s}.",
+                     RelationGetRelationName(relation), example.data)
+           : errhint("Table \"%s\" needs a primary key or another unique key.",
+                     RelationGetRelationName(relation))));
+  pg_unreachable();
+}
+
+// The equality by which the index tells rows apart, so that a column of any type will do.
+void append_equality(StringInfo sql, Relation index, int position, const char *column,
+                     int parameter) {
+  const Oid type = index->rd_opcintype[position];
+  const Oid equality =
+      get_opfamily_member(index->rd_opfamily[position], type, type, BTEqualStrategyNumber);
+  HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(equality));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for operator %u", equality);
+  const auto *form = reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple));
+  appendStringInfo(
+      sql, "%st.%s OPERATOR(%s.%s) $%d", parameter > 1 ? " AND " : "", quote_identifier(column),
+      quote_identifier(get_namespace_name(form->oprnamespace)), NameStr(form->oprname), parameter);
+  ReleaseSysCache(tuple);
+}
+
+bool is_object(Jsonb *key) {
+  return JB_ROOT_IS_OBJECT(key);
+}
+
+JsonbValue *member(Jsonb *key, const char *name) {
+  JsonbValue wanted = string_value(pstrdup(name));
+  return findJsonbValueFromContainer(&key->root, JB_FOBJECT, &wanted);
+}
+
+bool has_columns(Jsonb *key, Relation relation, const RowKey &columns) {
+  if (!is_object(key)) return columns.columns == 1 && JB_ROOT_IS_SCALAR(key);
+  if (static_cast<int>(JB_ROOT_COUNT(key)) != columns.columns) return false;
+  for (int i = 0; i < columns.columns; i++)
+    if (member(key, get_attname(RelationGetRelid(relation), columns.column[i], false)) == nullptr)
+      return false;
+  return true;
+}
+
+// The columns of the index that the key has, which are all but for the status; none if it does not
+// fit.
+RowKey fitting_columns(Jsonb *key, Relation relation, Relation index, AttrNumber status) {
+  if (!identifies_rows(index) || index->rd_rel->relam != BTREE_AM_OID) return {};
+  if (!is_object(key) && !index->rd_index->indisprimary) return {};
+  for (const AttrNumber left_out : {AttrNumber{InvalidAttrNumber}, status}) {
+    const RowKey columns = columns_of(index, left_out);
+    if (has_columns(key, relation, columns)) return columns;
+  }
+  return {};
+}
+
+void add_condition(KeyCondition *condition, Relation relation, Relation index,
+                   const RowKey &columns, AttrNumber status, Jsonb *key) {
+  for (int i = 0; i < columns.columns; i++) {
+    const AttrNumber column = columns.column[i];
+    const char *name = get_attname(RelationGetRelid(relation), column, false);
+    JsonbValue scalar;
+    if (!is_object(key)) (void)JsonbExtractScalar(&key->root, &scalar);
+    const JsonbValue &value = is_object(key) ? *member(key, name) : scalar;
+    if (value.type == jbvNull) refuse_key(relation, status, key, "a key must not have null in it");
+    const Oid type = getBaseType(get_atttype(RelationGetRelid(relation), column));
+    condition->types[condition->parameters] = type;
+    condition->values[condition->parameters] = server::sql_value(value, type);
+    append_equality(&condition->sql, index, position_in(index, column), name,
+                    ++condition->parameters);
+  }
+}
+
+bool may_see_rows(Relation relation) {
+  const Oid table = RelationGetRelid(relation);
+  return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+         check_enable_rls(table, InvalidOid, true) != RLS_ENABLED;
+}
+
+}  // namespace
+
+RowKey key_of_rows(Relation relation, AttrNumber status) {
+  RowKey key = {};
+  // Also has the relation learn which index is the primary key.
+  list_free(RelationGetIndexList(relation));
+  const Oid identity =
+      OidIsValid(relation->rd_pkindex) ? relation->rd_pkindex : RelationGetReplicaIndex(relation);
+  if (!OidIsValid(identity)) return key;
+  Relation index = index_open(identity, AccessShareLock);
+  key = columns_of(index, status);
+  index_close(index, AccessShareLock);
+  return key;
+}
+
+Jsonb *key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot) {
+  JsonbParseState *state = nullptr;
+  (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+  for (int i = 0; i < key.columns; i++) {
+    const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), key.column[i] - 1);
+    bool isnull;
+    const Datum value = slot_getattr(slot, key.column[i], &isnull);
+    JsonbValue name = string_value(NameStr(column->attname));
+    JsonbValue json;
+    json.type = jbvNull;
+    if (!isnull) json = json_of(value, getBaseType(column->atttypid));
+    (void)pushJsonbValue(&state, WJB_KEY, &name);
+    (void)pushJsonbValue(&state, WJB_VALUE, &json);
+  }
+  return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+KeyCondition read_key(Relation relation, AttrNumber status, Jsonb *key) {
+  KeyCondition condition = {};
+  initStringInfo(&condition.sql);
+  ListCell *cell;
+  foreach (cell, RelationGetIndexList(relation)) {
+    Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+    if (condition.parameters == 0)
+      add_condition(&condition, relation, index, fitting_columns(key, relation, index, status),
+                    status, key);
+    index_close(index, AccessShareLock);
+  }
+  if (condition.parameters == 0)
+    refuse_key(relation, status, key,
+               psprintf("the key does not name the columns of a unique key of table \"%s\"",
+                        RelationGetRelationName(relation)));
+  return condition;
+}
+
+FoundRow find_row(Relation relation, const KeyCondition &key, bool lock) {
+  FoundRow found = {};
+  const char *name = server::qualified_name(RelationGetRelid(relation));
+  const char *sql = psprintf("SELECT (t.*)::%s, t.tableoid, t.ctid FROM %s AS t WHERE %s%s", name,
+                             name, key.sql.data, lock ? " FOR NO KEY UPDATE" : "");
+  const int code = SPI_execute_with_args(sql, key.parameters, const_cast<Oid *>(key.types),
+                                         const_cast<Datum *>(key.values), nullptr, !lock, 2);
+  if (code != SPI_OK_SELECT) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+  if (SPI_processed > 1)
+    ereport(ERROR, (errcode(ERRCODE_CARDINALITY_VIOLATION),
+                    errmsg("several rows of table \"%s\" have this key",
+                           RelationGetRelationName(relation)),
+                    errhint("Keys are unique in each child of a table, not across them: name the "
+                            "child.")));
+  if (SPI_processed == 0) return found;
+  bool isnull;
+  const HeapTuple row = SPI_tuptable->vals[0];
+  found.row = DatumGetHeapTupleHeader(SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &isnull));
+  found.table = DatumGetObjectId(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &isnull));
+  found.address = *reinterpret_cast<ItemPointer>(
+      DatumGetPointer(SPI_getbinval(row, SPI_tuptable->tupdesc, 3, &isnull)));
+  return found;
+}
+
+const char *row_for_message(Relation relation, AttrNumber status, TupleTableSlot *slot) {
+  const RowKey key = key_of_rows(relation, status);
+  if (key.columns == 0 || !may_see_rows(relation)) return "";
+  Jsonb *json = key_of_row(key, relation, slot);
+  return psprintf(" Row: %s.",
+                  JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json))));
+}
+
+}  // namespace idem::machines

@@ -1,0 +1,52 @@
+// Rows of users' tables by their keys: {"id": 42} for the row whose primary key or another unique
+// key has these values.
+
+#pragma once
+
+#include "server/prelude.hpp"
+
+namespace idem::machines {
+
+// Columns that tell a table's rows apart.
+struct RowKey {
+  int columns;  // 0: the table has no such key
+  AttrNumber column[INDEX_MAX_KEYS];
+};
+
+// The primary key, or else the unique index that identifies rows to replication. Without the status
+// column, which a table that is partitioned by it must have there: a row keeps its name.
+RowKey key_of_rows(Relation relation, AttrNumber status);
+
+// The key of a row as jsonb. Numbers and booleans are such, everything else is a string. Dates and
+// times are written as ISO 8601, whatever the session's DateStyle.
+Jsonb *key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot);
+
+// A condition such as `t.id = $1` for the key that a caller passed, with its values.
+struct KeyCondition {
+  StringInfoData sql;  // of a table called t
+  int parameters;
+  Oid types[INDEX_MAX_KEYS + 1];
+  Datum values[INDEX_MAX_KEYS + 1];
+};
+
+// Reads a key: an object with the columns of a unique index, among which the status may be left
+// out, or a bare value for a primary key of one column. Leaves room for one more parameter. Raises
+// ID400 for anything else, and whatever the input function of a column's type raises.
+KeyCondition read_key(Relation relation, AttrNumber status, Jsonb *key);
+
+// A row as a value of the table's row type, and where it is.
+struct FoundRow {
+  HeapTupleHeader row;  // null: there is none
+  Oid table;            // the partition or child that it is in
+  ItemPointerData address;
+};
+
+// Finds the row with the caller's rights, and with `lock` keeps others from changing it. Call
+// between SPI_connect and SPI_finish; what it returns lives until the latter. Raises 21000 when
+// several rows have the key.
+FoundRow find_row(Relation relation, const KeyCondition &key, bool lock);
+
+// The key for a message: " Row: {"id": 42}." or nothing where the caller might not read it.
+const char *row_for_message(Relation relation, AttrNumber status, TupleTableSlot *slot);
+
+}  // namespace idem::machines

@@ -1,0 +1,86 @@
+#include "machines/store.hpp"
+
+#include "server/owner.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::machines {
+
+namespace {
+
+server::Statement newest_statement = {
+    "SELECT version, diagram FROM @idem_machines WHERE name OPERATOR(pg_catalog.=) $1"
+    " ORDER BY version DESC LIMIT 1",
+    1,
+    {TEXTOID}};
+
+server::Statement version_statement = {
+    "SELECT version, diagram FROM @idem_machines WHERE name OPERATOR(pg_catalog.=) $1"
+    " AND version OPERATOR(pg_catalog.=) $2",
+    2,
+    {TEXTOID, INT4OID}};
+
+server::Statement write_statement = {
+    "INSERT INTO @idem_machines (name, version, diagram, defined_at, defined_by)"
+    " VALUES ($1, $2, $3, pg_catalog.clock_timestamp(), $4)",
+    4,
+    {TEXTOID, INT4OID, TEXTOID, NAMEOID}};
+
+// A class of its own among advisory locks: SQL uses 1 and 2, and the key is the machine.
+constexpr uint16 kLockClass = 0x1DE;
+
+}  // namespace
+
+Place place_of(Oid function) {
+  Place place = {};
+  place.home.schema = get_func_namespace(function);
+  place.machines = get_relname_relid("idem_machines", place.home.schema);
+  if (!OidIsValid(place.machines))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("table idem_machines does not exist"),
+                    errhint("It belongs to the extension pg_idem; restore it, or re-create the "
+                            "extension.")));
+  place.home.owner = server::owner_of(place.machines);
+  return place;
+}
+
+StoredMachine read_machine(const Place &place, const char *name, int version) {
+  const MemoryContext caller = CurrentMemoryContext;
+  StoredMachine found = {};
+  Datum values[] = {CStringGetTextDatum(name), Int32GetDatum(version)};
+  server::Statement &statement = version == 0 ? newest_statement : version_statement;
+  SPI_connect();
+  PushActiveSnapshot(GetLatestSnapshot());
+  if (server::run(statement, place.home, values, nullptr, true, 1) == 1) {
+    bool isnull;
+    const HeapTuple row = SPI_tuptable->vals[0];
+    found.version = DatumGetInt32(SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &isnull));
+    const Datum diagram = SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &isnull);
+    const MemoryContext inner = MemoryContextSwitchTo(caller);
+    found.diagram = DatumGetTextPCopy(diagram);
+    MemoryContextSwitchTo(inner);
+  }
+  PopActiveSnapshot();
+  SPI_finish();
+  return found;
+}
+
+void lock_machine(const Place &place, const char *name) {
+  LOCKTAG tag;
+  SET_LOCKTAG_ADVISORY(
+      tag, MyDatabaseId, place.machines,
+      DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char *>(name), strlen(name))),
+      kLockClass);
+  (void)LockAcquire(&tag, ExclusiveLock, false, false);
+  AcceptInvalidationMessages();
+}
+
+void write_machine(const Place &place, const char *name, int version, const text *diagram) {
+  NameData definer;
+  namestrcpy(&definer, GetUserNameFromId(GetUserId(), false));
+  Datum values[] = {CStringGetTextDatum(name), Int32GetDatum(version), PointerGetDatum(diagram),
+                    NameGetDatum(&definer)};
+  (void)server::execute(write_statement, place.home, values, nullptr);
+  CacheInvalidateRelcacheByRelid(place.machines);
+  CommandCounterIncrement();
+}
+
+}  // namespace idem::machines

@@ -1,0 +1,27 @@
+// The row that an event is about.
+
+#pragma once
+
+#include "machines/row.hpp"
+#include "machines/sitting.hpp"
+#include "server/prelude.hpp"
+
+namespace idem::machines {
+
+struct Subject {
+  Relation relation;
+  Sitting sitting;
+  TupleTableSlot *slot;  // the row in the layout of `relation`
+  ItemPointerData address;
+  Oid table;  // the partition or child that it is in
+  const Edition *edition;
+  Position position;
+};
+
+// Finds the row with the caller's rights and says where it stands; with `lock` it stays there until
+// the transaction ends. Lives in the current memory context. Raises P0002 when there is no such
+// row.
+Subject find_subject(Relation relation, const Attachment *attachment, const KeyCondition &key,
+                     bool lock);
+
+}  // namespace idem::machines
