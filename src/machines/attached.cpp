@@ -26,8 +26,8 @@ List *attachments_of(Relation relation, Oid function, List *found) {
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     if (!judges_changes(triggers->triggers[i], function)) continue;
     auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));
-    *attachment = describe_attachment(relation, triggers->triggers[i]);
-    found = lappend(found, attachment);
+    if (try_describe(relation, triggers->triggers[i], attachment))
+      found = lappend(found, attachment);
   }
   return found;
 }

@@ -7,7 +7,7 @@
 
 namespace idem::machines {
 
-// Every attachment of this database in the current memory context: a list of Attachment *, each
+// Every attachment of this database that makes sense, in the current memory context: a list of Attachment *, each
 // once for the table it was made on, without partitions. Takes an ACCESS SHARE lock on each such
 // table.
 List *all_attachments(Oid schema);

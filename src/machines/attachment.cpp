@@ -1,6 +1,7 @@
 #include "machines/attachment.hpp"
 
 #include "server/guard.hpp"
+#include "server/inheritance.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
 
@@ -8,12 +9,19 @@ namespace idem::machines {
 
 namespace {
 
-[[noreturn]] void refuse_arguments(const Trigger &trigger, const char *problem) {
-  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)),
-                  errmsg("trigger \"%s\": %s", trigger.tgname, problem),
-                  errhint("Attach the machine with idem_machine_attach, or write for example "
-                          "EXECUTE FUNCTION idem_transition_check('order', 'status').")));
-  pg_unreachable();
+// What is wrong with a trigger.
+struct Problem {
+  int code;
+  const char *message;
+  const char *hint;
+};
+
+bool has_bad_arguments(Problem *problem, const Trigger &trigger, const char *what) {
+  *problem = {server::errcode_of(sqlstate::kBadArgument),
+              psprintf("trigger \"%s\": %s", trigger.tgname, what),
+              "Attach the machine with idem_machine_attach, or write for example EXECUTE FUNCTION "
+              "idem_transition_check('order', 'status')."};
+  return false;
 }
 
 const char *after_prefix(const char *text, const char *prefix) {
@@ -21,40 +29,52 @@ const char *after_prefix(const char *text, const char *prefix) {
   return strncmp(text, prefix, length) == 0 ? text + length : nullptr;
 }
 
-void read_guard(Attachment &attachment, Guard *guard, const Trigger &trigger, const char *text) {
-  const char *separator = strstr(text, "=");
-  if (separator == nullptr) refuse_arguments(trigger, psprintf("guard \"%s\" has no \"=\"", text));
-  guard->transition = pnstrdup(text, separator - text);
-  guard->function = pstrdup(separator + 1);
-  attachment.guards++;
-}
-
 struct Roles {
   bool row_machine;
   bool row_version;
 };
 
-void read_options(Attachment &attachment, const Trigger &trigger, Roles *roles) {
+bool read_guard(Attachment &attachment, Guard *guard, const char *text) {
+  const char *separator = strstr(text, "=");
+  if (separator == nullptr) return false;
+  guard->transition = pnstrdup(text, separator - text);
+  guard->function = pstrdup(separator + 1);
+  attachment.guards++;
+  return true;
+}
+
+bool read_option(Attachment &attachment, Roles *roles, Guard *next_guard, const char *option) {
+  const char *rest;
+  if (strcmp(option, kOptionHistory) == 0)
+    attachment.history = true;
+  else if (strcmp(option, kOptionAllowNull) == 0)
+    attachment.allow_null = true;
+  else if (strcmp(option, kOptionRowMachine) == 0)
+    roles->row_machine = true;
+  else if (strcmp(option, kOptionRowVersion) == 0)
+    roles->row_version = true;
+  else if ((rest = after_prefix(option, kOptionLabel)) != nullptr)
+    attachment.label = pstrdup(rest);
+  else if ((rest = after_prefix(option, kOptionGuard)) != nullptr)
+    return read_guard(attachment, next_guard, rest);
+  else
+    return false;
+  return true;
+}
+
+bool read_options(Attachment &attachment, const Trigger &trigger, Roles *roles, Problem *problem) {
   auto *guards = static_cast<Guard *>(palloc0((trigger.tgnargs + 1) * sizeof(Guard)));
   attachment.guard = guards;
-  for (int i = 2; i < trigger.tgnargs; i++) {
-    const char *option = trigger.tgargs[i];
-    const char *rest;
-    if (strcmp(option, kOptionHistory) == 0)
-      attachment.history = true;
-    else if (strcmp(option, kOptionAllowNull) == 0)
-      attachment.allow_null = true;
-    else if (strcmp(option, kOptionRowMachine) == 0)
-      roles->row_machine = true;
-    else if (strcmp(option, kOptionRowVersion) == 0)
-      roles->row_version = true;
-    else if ((rest = after_prefix(option, kOptionLabel)) != nullptr)
-      attachment.label = pstrdup(rest);
-    else if ((rest = after_prefix(option, kOptionGuard)) != nullptr)
-      read_guard(attachment, &guards[attachment.guards], trigger, rest);
-    else
-      refuse_arguments(trigger, psprintf("unknown option \"%s\"", option));
-  }
+  for (int i = 2; i < trigger.tgnargs; i++)
+    if (!read_option(attachment, roles, &guards[attachment.guards], trigger.tgargs[i]))
+      return has_bad_arguments(problem, trigger,
+                               psprintf("unknown option \"%s\"", trigger.tgargs[i]));
+  attachment.made_here = attachment.label != nullptr;
+  if (trigger.tgnargs >= 1 && trigger.tgargs[0][0] != '\0')
+    attachment.machine = pstrdup(trigger.tgargs[0]);
+  if (attachment.machine == nullptr && !roles->row_machine)
+    return has_bad_arguments(problem, trigger, "its first argument must be a machine");
+  return true;
 }
 
 // The columns that a WHEN clause names, each once, in the order in which it names them: the status
@@ -71,59 +91,79 @@ List *columns_in_when(const Trigger &trigger) {
   return columns;
 }
 
-AttrNumber column_named(Relation relation, const char *name) {
-  const AttrNumber column = get_attnum(RelationGetRelid(relation), name);
-  if (column <= 0)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-                    errmsg("column \"%s\" of relation \"%s\" does not exist", name,
-                           RelationGetRelationName(relation)),
-                    errhint("A trigger of your own names the column in its second argument: "
-                            "create it again under the new name.")));
-  return column;
+bool find_named_column(Attachment &attachment, Relation relation, const char *name,
+                       Problem *problem) {
+  attachment.column = get_attnum(RelationGetRelid(relation), name);
+  if (attachment.column > 0) return true;
+  *problem = {
+      ERRCODE_UNDEFINED_COLUMN,
+      psprintf("column \"%s\" of relation \"%s\" does not exist", name,
+               RelationGetRelationName(relation)),
+      "A trigger of your own names the column in its second argument: create it again under "
+      "the new name."};
+  return false;
 }
 
-void find_columns(Attachment &attachment, Relation relation, const Trigger &trigger,
-                  const Roles &roles) {
+bool find_columns(Attachment &attachment, Relation relation, const Trigger &trigger,
+                  const Roles &roles, Problem *problem) {
   const char *name = trigger.tgnargs > 1 ? trigger.tgargs[1] : "";
   List *columns = columns_in_when(trigger);
-  if (name[0] != '\0')
-    attachment.column = column_named(relation, name);
-  else if (list_length(columns) >= 1)
+  if (name[0] != '\0') {
+    if (!find_named_column(attachment, relation, name, problem)) return false;
+  } else if (list_length(columns) >= 1) {
     attachment.column = static_cast<AttrNumber>(linitial_int(columns));
-  else if (trigger.tgnattr == 1)
+  } else if (trigger.tgnattr == 1) {
     attachment.column = trigger.tgattr[0];
-  else
-    refuse_arguments(trigger, "which column it is about is not said");
+  } else {
+    return has_bad_arguments(problem, trigger, "which column it is about is not said");
+  }
   int next = 1;
   if (roles.row_machine && list_length(columns) > next)
     attachment.row_machine = static_cast<AttrNumber>(list_nth_int(columns, next++));
   if (roles.row_version && list_length(columns) > next)
     attachment.row_version = static_cast<AttrNumber>(list_nth_int(columns, next++));
-  if (next != 1 + roles.row_machine + roles.row_version)
-    refuse_arguments(trigger, "its WHEN clause does not name the columns of the row's machine");
+  if (next == 1 + roles.row_machine + roles.row_version) return true;
+  return has_bad_arguments(problem, trigger,
+                           "its WHEN clause does not name the columns of the row's machine");
 }
 
-void describe_type(Attachment &attachment, Relation relation) {
+bool describe_type(Attachment &attachment, Relation relation, Problem *problem) {
   const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), attachment.column - 1);
-  if (column->attgenerated == '\0' &&
-      describe_column(column->atttypid, column->attcollation, &attachment.type))
-    return;
-  ereport(ERROR,
-          (errcode(ERRCODE_DATATYPE_MISMATCH),
-           column->attgenerated != '\0'
-               ? errmsg("generated column \"%s\" of table \"%s\" cannot hold states",
-                        NameStr(column->attname), RelationGetRelationName(relation))
-               : errmsg("column \"%s\" of table \"%s\" has type %s, which cannot hold states",
-                        NameStr(column->attname), RelationGetRelationName(relation),
-                        format_type_be(column->atttypid)),
-           errhint("Attach the machine to a plain column of type text, varchar, citext, smallint, "
-                   "integer, bigint, an enum, or a domain over one of them."),
-           errtablecol(relation, attachment.column)));
+  const bool generated = column->attgenerated != '\0';
+  if (!generated && describe_column(column->atttypid, column->attcollation, &attachment.type))
+    return true;
+  const char *place = psprintf("column \"%s\" of table \"%s\"", NameStr(column->attname),
+                               RelationGetRelationName(relation));
+  *problem = {ERRCODE_DATATYPE_MISMATCH,
+              generated ? psprintf("%s is generated and cannot hold states", place)
+                        : psprintf("%s has type %s, which cannot hold states", place,
+                                   format_type_be(column->atttypid)),
+              "Attach the machine to a plain column of type text, varchar, citext, smallint, "
+              "integer, bigint, an enum, or a domain over one of them."};
+  return false;
 }
 
+// By the name of the table that partitions are of.
 const char *default_label(Relation relation, AttrNumber column) {
-  return psprintf("%s.%s", server::qualified_name(RelationGetRelid(relation)),
+  Oid table = RelationGetRelid(relation);
+  if (relation->rd_rel->relispartition) table = llast_oid(server::ancestors_of(table));
+  return psprintf("%s.%s", server::qualified_name(table),
                   quote_identifier(get_attname(RelationGetRelid(relation), column, false)));
+}
+
+bool describe(Relation relation, const Trigger &trigger, Attachment *attachment, Problem *problem) {
+  Roles roles = {};
+  *attachment = {};
+  attachment->trigger = trigger.tgoid;
+  attachment->relation = RelationGetRelid(relation);
+  attachment->place = place_of(trigger.tgfoid);
+  attachment->always = trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
+  if (!read_options(*attachment, trigger, &roles, problem) ||
+      !find_columns(*attachment, relation, trigger, roles, problem) ||
+      !describe_type(*attachment, relation, problem))
+    return false;
+  if (attachment->label == nullptr) attachment->label = default_label(relation, attachment->column);
+  return true;
 }
 
 struct Cached {
@@ -177,21 +217,15 @@ Cached *entry_for(Oid trigger, Oid relation) {
 
 }  // namespace
 
-Attachment describe_attachment(Relation relation, const Trigger &trigger) {
-  Attachment attachment = {};
-  Roles roles = {};
-  attachment.trigger = trigger.tgoid;
-  attachment.relation = RelationGetRelid(relation);
-  attachment.place = place_of(trigger.tgfoid);
-  if (trigger.tgnargs < 1) refuse_arguments(trigger, "its first argument must be a machine");
-  read_options(attachment, trigger, &roles);
-  if (trigger.tgargs[0][0] != '\0') attachment.machine = pstrdup(trigger.tgargs[0]);
-  if (attachment.machine == nullptr && !roles.row_machine)
-    refuse_arguments(trigger, "its first argument must be a machine");
-  find_columns(attachment, relation, trigger, roles);
-  describe_type(attachment, relation);
-  if (attachment.label == nullptr) attachment.label = default_label(relation, attachment.column);
-  return attachment;
+bool has_option(const Trigger &trigger, const char *option) {
+  for (int i = 2; i < trigger.tgnargs; i++)
+    if (strcmp(trigger.tgargs[i], option) == 0) return true;
+  return false;
+}
+
+bool try_describe(Relation relation, const Trigger &trigger, Attachment *attachment) {
+  Problem problem;
+  return describe(relation, trigger, attachment, &problem);
 }
 
 const Attachment *attachment_of(Relation relation, const Trigger &trigger) {
@@ -206,7 +240,10 @@ const Attachment *attachment_of(Relation relation, const Trigger &trigger) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   const uint64 before = changes;
   auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));
-  *attachment = describe_attachment(relation, trigger);
+  Problem problem;
+  if (!describe(relation, trigger, attachment, &problem))
+    ereport(ERROR, (errcode(problem.code), errmsg("%s", problem.message),
+                    errhint("%s", problem.hint), errtable(relation)));
   MemoryContextSwitchTo(caller);
   MemoryContextSetParent(context, CacheMemoryContext);
   cached->attachment = attachment;

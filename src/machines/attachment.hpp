@@ -35,18 +35,23 @@ struct Attachment {
   AttrNumber row_version;
   bool history;
   bool allow_null;
+  bool always;     // also judges what is replicated
+  bool made_here;  // by idem_machine_attach, not by a CREATE TRIGGER of the user
   ColumnType type;
   int guards;
   const Guard *guard;
 };
 
-// Describes the attachment that a trigger of `relation` stands for, in CurrentMemoryContext. Raises
-// ID400 for arguments that say nothing sensible, 42703 for a column that is not there, 42804 for
-// one that cannot hold states. `function` is the trigger's.
-Attachment describe_attachment(Relation relation, const Trigger &trigger);
+// Whether one of the trigger's options is exactly this.
+bool has_option(const Trigger &trigger, const char *option);
+
+// Describes the attachment that a trigger of `relation` stands for, in CurrentMemoryContext. False
+// when the trigger's arguments make no sense.
+bool try_describe(Relation relation, const Trigger &trigger, Attachment *attachment);
 
 // The same, kept for the session until something about the table changes. What it returns lives
-// until the transaction ends.
+// until the transaction ends. Raises ID400 for arguments that make no sense, 42703 for a column that
+// is not there, 42804 for one that cannot hold states.
 const Attachment *attachment_of(Relation relation, const Trigger &trigger);
 
 // Whether this is one of our triggers in the schema, fires for UPDATE of a row, and so stands for

@@ -7,20 +7,25 @@ namespace idem::machines {
 namespace {
 
 constexpr const char *kChanges = "idem_changes";
-constexpr int kColumns = 10;
+constexpr int kColumns = 12;
 
 server::Statement write_statement = {
-    "INSERT INTO @idem_history (at, attachment, key, machine, machine_version, from_state,"
+    "INSERT INTO @idem_history (id, at, attachment, key, key_hash, machine, machine_version, "
+    "from_state,"
     " to_state, event, event_id, data, xid, role, application_name)"
-    " SELECT at, attachment, key, machine, machine_version, from_state, to_state, event, event_id,"
+    " SELECT id, at, attachment, key, key_hash, machine, machine_version, from_state, to_state, "
+    "event, "
+    "event_id,"
     " data, $1, $2, $3 FROM idem_changes",
     3,
     {XID8OID, NAMEOID, TEXTOID}};
 
-// Changes made in one subtransaction. Their memory is the transaction's: an aborted one is
-// forgotten, not freed.
+// Changes made in one subtransaction by one role. Their memory is the transaction's: an aborted one
+// is forgotten, not freed.
 struct Collected {
   SubTransactionId subtransaction;
+  Oid role;
+  const char *application;
   server::Home home;
   TupleDesc descriptor;
   Tuplestorestate *rows;
@@ -32,16 +37,30 @@ TupleDesc describe_changes() {
   constexpr struct {
     const char *name;
     Oid type;
-  } kDescription[kColumns] = {
-      {"at", TIMESTAMPTZOID}, {"attachment", TEXTOID},      {"key", JSONBOID},
-      {"machine", TEXTOID},   {"machine_version", INT4OID}, {"from_state", TEXTOID},
-      {"to_state", TEXTOID},  {"event", TEXTOID},           {"event_id", TEXTOID},
-      {"data", JSONBOID}};
+  } kDescription[kColumns] = {{"id", INT8OID},
+                              {"at", TIMESTAMPTZOID},
+                              {"attachment", TEXTOID},
+                              {"key", JSONBOID},
+                              {"key_hash", INT8OID},
+                              {"machine", TEXTOID},
+                              {"machine_version", INT4OID},
+                              {"from_state", TEXTOID},
+                              {"to_state", TEXTOID},
+                              {"event", TEXTOID},
+                              {"event_id", TEXTOID},
+                              {"data", JSONBOID}};
   TupleDesc descriptor = CreateTemplateTupleDesc(kColumns);
   for (int i = 0; i < kColumns; i++)
     TupleDescInitEntry(descriptor, static_cast<AttrNumber>(i + 1), kDescription[i].name,
                        kDescription[i].type, -1, 0);
   return descriptor;
+}
+
+void write_the_rest() {
+  if (collected == nullptr) return;
+  PushActiveSnapshot(GetTransactionSnapshot());
+  write_changes();
+  PopActiveSnapshot();
 }
 
 void on_transaction_event(XactEvent event, void *) {
@@ -50,7 +69,7 @@ void on_transaction_event(XactEvent event, void *) {
     case XACT_EVENT_PARALLEL_PRE_COMMIT:
     case XACT_EVENT_PRE_PREPARE:
       // Nobody told the end of the statement, such as when changes are replicated.
-      write_changes();
+      write_the_rest();
       break;
     case XACT_EVENT_COMMIT:
     case XACT_EVENT_PARALLEL_COMMIT:
@@ -91,13 +110,15 @@ Tuplestorestate *begin_rows() {
 
 Collected *collected_here(const server::Home &home) {
   const SubTransactionId here = GetCurrentSubTransactionId();
-  if (collected != nullptr && collected->subtransaction == here &&
-      collected->home.schema == home.schema)
+  if (collected != nullptr && collected->subtransaction == here && collected->role == GetUserId() &&
+      collected->home.schema == home.schema &&
+      strcmp(collected->application, application_name) == 0)
     return collected;
   watch_transactions();
   const MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
   auto *one = static_cast<Collected *>(palloc(sizeof(Collected)));
-  *one = {here, home, describe_changes(), begin_rows(), collected};
+  *one = {here,         GetUserId(), pstrdup(application_name), home, describe_changes(),
+          begin_rows(), collected};
   MemoryContextSwitchTo(caller);
   collected = one;
   return one;
@@ -121,9 +142,9 @@ void write(Collected &one) {
   relation.md.enrtuples = static_cast<double>(tuplestore_tuple_count(one.rows));
   relation.reldata = one.rows;
   NameData role;
-  namestrcpy(&role, GetUserNameFromId(GetUserId(), false));
+  namestrcpy(&role, GetUserNameFromId(one.role, false));
   Datum values[] = {FullTransactionIdGetDatum(GetTopFullTransactionId()), NameGetDatum(&role),
-                    CStringGetTextDatum(application_name)};
+                    CStringGetTextDatum(one.application)};
   SPI_connect();
   if (SPI_register_relation(&relation) != SPI_OK_REL_REGISTER)
     elog(ERROR, "SPI_register_relation failed");
@@ -152,9 +173,11 @@ void collect(const Change &change) {
   const Collected *into = collected_here(change.attachment->place.home);
   const Firing *fired = change.fired;
   const NullableDatum row[kColumns] = {
+      {Int64GetDatum(nextval_internal(change.attachment->place.history_ids, false)), false},
       {TimestampTzGetDatum(GetCurrentTimestamp()), false},
       text_or_null(change.attachment->label),
-      {change.key, false},
+      {JsonbPGetDatum(change.key.json), false},
+      {Int64GetDatum(change.key.hash), false},
       text_or_null(change.edition->name),
       {Int32GetDatum(change.edition->version), false},
       text_or_null(change.from),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "machines/attachment.hpp"
+#include "machines/row.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::machines {
@@ -26,13 +27,13 @@ bool is_fired(Oid table, ItemPointer row);
 struct Change {
   const Attachment *attachment;
   const Edition *edition;
-  Datum key;            // jsonb
+  KeyOfRow key;
   const char *from;     // null: born, or NULL
   const char *to;       // null: NULL
   const Firing *fired;  // null: an ordinary write
 };
 
-// Collects a change, to be written by write_changes(), or else before the transaction ends.
+// Gives a change its place in the history and collects it, to be written by write_changes(), or else before the transaction ends.
 void collect(const Change &change);
 
 // Writes what was collected in this subtransaction. Call when a statement ends.

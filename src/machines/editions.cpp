@@ -98,6 +98,7 @@ const Edition *compile_edition(const char *name, int version, const text *diagra
 }
 
 const Edition *find_edition(const Place &place, const char *name, int version) {
+  if (strlen(name) > kMaxNameBytes) return nullptr;
   prepare_cache();
   const Key key = key_of(place, name, version);
   auto *cached = static_cast<Cached *>(hash_search(cache, &key, HASH_FIND, nullptr));

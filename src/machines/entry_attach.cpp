@@ -111,7 +111,7 @@ void require_values(const ColumnType &type, const Edition *edition) {
                     edition->machine->state[i].name, edition->name, format_type_be(type.type)),
              type.representation == idem::machines::Representation::enumeration
                  ? errhint("Add the label with ALTER TYPE ... ADD VALUE, and commit that, first.")
-                 : errhint("Name the states by numbers, as in \"1 --> 2 : pay\".")));
+                 : errhint("Name the states by numbers of that type, as in \"1 --> 2 : pay\".")));
   }
 }
 
@@ -210,6 +210,16 @@ const Attachment *existing_attachment(Relation relation, Oid schema, const char 
       return attachment;
   }
   return nullptr;
+}
+
+// Two judges would do everything twice, and nobody knows what else is in a trigger of the user.
+void require_made_here(Relation relation, const Attachment *attachment) {
+  if (attachment == nullptr || attachment->made_here) return;
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("column \"%s\" of table \"%s\" is judged by a trigger of your own",
+                         get_attname(attachment->relation, attachment->column, false),
+                         RelationGetRelationName(relation)),
+                  errhint("Drop it with DROP TRIGGER.")));
 }
 
 // The names of table and column; with a number when a renamed table goes by them already.
@@ -315,6 +325,7 @@ IDEM_FUNCTION(idem_machine_attach) {
   require_table(relation);
   Wish wish = read_wish(fcinfo, relation, place);
   const Attachment *former = existing_attachment(relation, schema, wish.column);
+  require_made_here(relation, former);
   wish.label = former != nullptr ? former->label : new_label(relation, schema, wish.column);
   const Attachment attachment = attachment_to_be(relation, place, wish);
   const Edition *edition =
@@ -325,6 +336,7 @@ IDEM_FUNCTION(idem_machine_attach) {
   if (wish.history) require_identity(relation, attachment.column);
   if (flag(fcinfo, kValidate)) require_known_rows(relation, attachment);
   if (former != nullptr) idem::machines::drop_triggers(relation, schema, former->label);
+  idem::machines::drop_orphans(relation, schema);
   idem::machines::make_triggers(relation, wish);
   if (wish.history) provide_history(place);
   table_close(relation, NoLock);
@@ -337,6 +349,7 @@ IDEM_FUNCTION(idem_machine_detach) {
   Relation relation = idem::machines::open_owned_table(fcinfo, 0, ShareRowExclusiveLock);
   const char *column = idem::machines::required_column_name(fcinfo, 1);
   const Attachment *attachment = existing_attachment(relation, place.home.schema, column);
+  require_made_here(relation, attachment);
   if (attachment != nullptr)
     idem::machines::drop_triggers(relation, place.home.schema, attachment->label);
   table_close(relation, NoLock);

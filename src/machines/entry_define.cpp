@@ -54,6 +54,11 @@ bool follows(const Attachment &attachment, const char *machine) {
 void append_strangers(StringInfo problems, const Attachment &attachment, const Edition *edition) {
   Relation relation = try_relation_open(attachment.relation, ShareRowExclusiveLock);
   if (relation == nullptr) return;
+  // Its rows are its session's own affair.
+  if (RELATION_IS_OTHER_TEMP(relation)) {
+    relation_close(relation, NoLock);
+    return;
+  }
   List *groups = idem::machines::count_rows(relation, attachment, edition->name,
                                             idem::machines::CountAs::owner);
   const char *strangers = idem::machines::strangers(attachment, groups, edition);

@@ -61,8 +61,10 @@ text *draw(std::string_view diagram, const Edition &edition, const std::int64_t 
   const std::string drawn = format == Format::mermaid
                                 ? idem::machines::draw_mermaid(definition, counts)
                                 : idem::machines::draw_dot(definition, edition.name, counts);
-  return idem::server::inward(
-      [&drawn] { return cstring_to_text_with_len(drawn.data(), static_cast<int>(drawn.size())); });
+  // The last line needs no end here.
+  return idem::server::inward([&drawn] {
+    return cstring_to_text_with_len(drawn.data(), static_cast<int>(drawn.size()) - 1);
+  });
 }
 
 const Edition *edition_argument(FunctionCallInfo fcinfo, int version) {

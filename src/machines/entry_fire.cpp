@@ -52,27 +52,38 @@ const char *events_out(const idem::machines::Machine &machine, idem::machines::S
   return list.len == 0 ? "none" : list.data;
 }
 
+int code_for(Reaction reaction) {
+  if (reaction == Reaction::final_state) return errcode_of(idem::sqlstate::kFinalState);
+  if (reaction == Reaction::unknown_state) return errcode_of(idem::sqlstate::kUnknownState);
+  return errcode_of(idem::sqlstate::kNotDeclared);
+}
+
+const char *why(const Subject &subject, Reaction reaction) {
+  const char *machine =
+      psprintf("Machine \"%s\", version %d,", subject.edition->name, subject.edition->version);
+  if (reaction == Reaction::unknown_state) return psprintf("%s has no such state.", machine);
+  if (reaction == Reaction::final_state) return psprintf("%s has it as a final state.", machine);
+  return psprintf("%s has these events in state \"%s\": %s.", machine, subject.position.text,
+                  events_out(*subject.edition->machine, subject.position.state));
+}
+
 [[noreturn]] void refuse_event(const Subject &subject, const char *event, Reaction reaction) {
-  const bool final = reaction == Reaction::final_state;
-  const char *state = subject.position.text == nullptr ? "NULL" : subject.position.text;
-  ereport(
-      ERROR,
-      (errcode(final                                 ? errcode_of(idem::sqlstate::kFinalState)
-               : reaction == Reaction::unknown_state ? errcode_of(idem::sqlstate::kUnknownState)
-                                                     : errcode_of(idem::sqlstate::kNotDeclared)),
-       reaction == Reaction::unknown_event
-           ? errmsg("machine \"%s\" has no event \"%s\"", subject.edition->name, event)
-           : errmsg("event \"%s\" does not happen to a row of table \"%s\" in state \"%s\"", event,
-                    RelationGetRelationName(subject.relation), state),
-       final ? errdetail("Machine \"%s\", version %d, has it as a final state.",
-                         subject.edition->name, subject.edition->version)
-       : reaction == Reaction::unknown_state
-           ? errdetail("It is no state of machine \"%s\", version %d.", subject.edition->name,
-                       subject.edition->version)
-           : errdetail("Machine \"%s\", version %d, has these events there: %s.",
-                       subject.edition->name, subject.edition->version,
-                       events_out(*subject.edition->machine, subject.position.state)),
-       errhint("Ask idem_allowed_events() what can happen to the row.")));
+  const AttrNumber column = subject.sitting.attachment->column;
+  const char *state =
+      subject.position.text == nullptr ? "NULL" : psprintf("\"%s\"", subject.position.text);
+  ereport(ERROR,
+          (errcode(code_for(reaction)),
+           reaction == Reaction::unknown_event
+               ? errmsg("machine \"%s\" has no event \"%s\"", subject.edition->name, event)
+               : errmsg("event \"%s\" cannot happen to a row of table \"%s\" in state %s", event,
+                        RelationGetRelationName(subject.relation), state),
+           errdetail("%s%s", why(subject, reaction),
+                     idem::machines::row_for_message(subject.relation, column, subject.slot)),
+           reaction == Reaction::unknown_event
+               ? errhint("idem_machine_transitions() lists the events of a machine.")
+               : errhint("Fire an event that may be a repetition with its event_id; "
+                         "idem_allowed_events() says what can happen to the row."),
+           errtablecol(subject.relation, column)));
   pg_unreachable();
 }
 
@@ -197,13 +208,17 @@ Fired replay(const Jsonb *result) {
                 : 0};
 }
 
-// A row has one memory, whichever of its keys the caller names, and however.
+// A row has one memory, whichever of its keys the caller names, and however. The row itself is
+// needed only when it is named by another key than its first one; so what happened to a row that is
+// gone can still be told.
 const Jsonb *identity_of(Relation relation, const Attachment *attachment, const KeyCondition &key,
                          const Call &call) {
   const idem::machines::RowKey columns = idem::machines::key_of_rows(relation, attachment->column);
   if (columns.columns == 0) return call.key;
+  const Jsonb *same = idem::machines::key_of_condition(columns, relation, key);
+  if (same != nullptr) return same;
   const Subject subject = idem::machines::find_subject(relation, attachment, key, false);
-  return idem::machines::key_of_row(columns, relation, subject.slot);
+  return idem::machines::key_of_row(columns, relation, subject.slot).json;
 }
 
 Fired fire_once(Relation relation, const Attachment *attachment, const KeyCondition &key,

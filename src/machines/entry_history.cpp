@@ -1,6 +1,7 @@
 // idem_history_of: what happened to a row.
 
 #include "machines/arguments.hpp"
+#include "machines/changes.hpp"
 #include "machines/subject.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
@@ -18,13 +19,13 @@ constexpr int kColumns = 11;
 idem::server::Statement history_statement = {
     "SELECT at, from_state, to_state, event, event_id, data, machine, machine_version, xid, role,"
     " application_name FROM @idem_history WHERE attachment OPERATOR(pg_catalog.=) $1"
-    " AND key OPERATOR(pg_catalog.=) $2 ORDER BY id",
-    2,
-    {TEXTOID, JSONBOID}};
+    " AND key OPERATOR(pg_catalog.=) $2 AND key_hash OPERATOR(pg_catalog.=) $3 ORDER BY id",
+    3,
+    {TEXTOID, JSONBOID, INT8OID}};
 
 // Whoever may not see the row may not see its history either, and the history of a row that is gone
 // is for operators, who read the table.
-const Jsonb *visible_key(Relation relation, const Attachment *attachment, Jsonb *key) {
+idem::machines::KeyOfRow visible_key(Relation relation, const Attachment *attachment, Jsonb *key) {
   const RowKey columns = idem::machines::key_of_rows(relation, attachment->column);
   const KeyCondition condition = idem::machines::read_key(relation, attachment->column, key);
   const Subject subject = idem::machines::find_subject(relation, attachment, condition, false);
@@ -49,10 +50,12 @@ IDEM_FUNCTION(idem_history_of) {
   const Attachment *attachment =
       idem::machines::find_attachment(relation, get_func_namespace(fcinfo->flinfo->fn_oid),
                                       idem::machines::column_argument(fcinfo, 2));
-  Datum values[] = {CStringGetTextDatum(attachment->label),
-                    JsonbPGetDatum(visible_key(relation, attachment, key))};
+  const idem::machines::KeyOfRow row = visible_key(relation, attachment, key);
+  Datum values[] = {CStringGetTextDatum(attachment->label), JsonbPGetDatum(row.json),
+                    Int64GetDatum(row.hash)};
+  idem::machines::write_changes();
   SPI_connect();
-  (void)idem::server::run(history_statement, attachment->place.home, values, nullptr, true, 0);
+  (void)idem::server::run(history_statement, attachment->place.home, values, nullptr, false, 0);
   add_history(rows);
   SPI_finish();
   relation_close(relation, NoLock);

@@ -23,6 +23,7 @@ struct Task {
   const Attachment *attachment;
   const Edition *target;
   Migration migration;
+  std::int64_t limit;  // 0: none
 };
 
 [[noreturn]] void refuse(const char *problem, const char *hint) {
@@ -85,76 +86,108 @@ const char *machine_for(FunctionCallInfo fcinfo, const Attachment &attachment) {
 }
 
 const char *column_of(const Task &task, AttrNumber column) {
-  return quote_identifier(get_attname(RelationGetRelid(task.relation), column, false));
+  return psprintf("t.%s",
+                  quote_identifier(get_attname(RelationGetRelid(task.relation), column, false)));
 }
 
-// Rows that are not where they should be. $1: the state that they leave, or NULL: any; $2: the
-// version; $3: their machine; $4: the machine of rows that name none.
+// By the equality that the machine itself goes by.
+const char *is_state(const Task &task, const char *state) {
+  const idem::machines::ColumnType &type = task.attachment->type;
+  const char *column = column_of(task, task.attachment->column);
+  const char *literal = quote_literal_cstr(state);
+  if (type.representation != idem::machines::Representation::compared)
+    return psprintf("%s::pg_catalog.text OPERATOR(pg_catalog.=) %s", column, literal);
+  const Oid equality = lookup_type_cache(type.type, TYPECACHE_EQ_OPR)->eq_opr;
+  const Oid function = get_opcode(equality);
+  return psprintf("%s OPERATOR(%s.%s) %s::%s", column,
+                  quote_identifier(get_namespace_name(get_func_namespace(function))),
+                  get_opname(equality), literal, format_type_be_qualified(type.type));
+}
+
+// The state of a row after the migration; each row moves once, whatever the states' names.
+const char *new_state(const Task &task) {
+  const Migration &migration = task.migration;
+  StringInfoData sql;
+  initStringInfo(&sql);
+  appendStringInfoString(&sql, "CASE");
+  for (int i = 0; i < migration.replaced; i++)
+    appendStringInfo(&sql, " WHEN %s THEN %s::%s", is_state(task, migration.from[i]),
+                     quote_literal_cstr(migration.to[i]),
+                     format_type_be_qualified(task.attachment->type.type));
+  appendStringInfo(&sql, " ELSE %s END", column_of(task, task.attachment->column));
+  return sql.data;
+}
+
+// Rows that are to move: those of another version, or else those in the states.
 const char *condition_of(const Task &task) {
   const Attachment &attachment = *task.attachment;
   StringInfoData sql;
   initStringInfo(&sql);
-  appendStringInfo(&sql, "($1 IS NULL OR t.%s::pg_catalog.text OPERATOR(pg_catalog.=) $1)",
-                   column_of(task, attachment.column));
-  if (attachment.row_version != InvalidAttrNumber)
-    appendStringInfo(&sql, " AND t.%s IS DISTINCT FROM $2",
-                     column_of(task, attachment.row_version));
+  if (attachment.row_version != InvalidAttrNumber) {
+    appendStringInfo(&sql, "%s IS DISTINCT FROM %d", column_of(task, attachment.row_version),
+                     task.target->version);
+  } else {
+    for (int i = 0; i < task.migration.replaced; i++)
+      appendStringInfo(&sql, "%s%s", i == 0 ? "(" : " OR ", is_state(task, task.migration.from[i]));
+    appendStringInfoChar(&sql, ')');
+  }
   if (attachment.row_machine != InvalidAttrNumber)
-    appendStringInfo(&sql, " AND coalesce(t.%s::pg_catalog.text, $4) OPERATOR(pg_catalog.=) $3",
-                     column_of(task, attachment.row_machine));
+    appendStringInfo(
+        &sql, " AND coalesce(%s::pg_catalog.text, %s) OPERATOR(pg_catalog.=) %s",
+        column_of(task, attachment.row_machine),
+        attachment.machine == nullptr ? "NULL" : quote_literal_cstr(attachment.machine),
+        quote_literal_cstr(task.target->name));
   return sql.data;
 }
 
-const char *update_of(const Task &task, bool replaces) {
-  const Attachment &attachment = *task.attachment;
-  StringInfoData set;
-  initStringInfo(&set);
-  if (replaces)
-    appendStringInfo(&set, "%s = $5::pg_catalog.text::%s", column_of(task, attachment.column),
-                     format_type_be_qualified(attachment.type.type));
-  if (attachment.row_version != InvalidAttrNumber)
-    appendStringInfo(&set, "%s%s = $2", set.len > 0 ? ", " : "",
-                     column_of(task, attachment.row_version));
-  const char *table = idem::server::qualified_name(RelationGetRelid(task.relation));
-  const char *condition = condition_of(task);
-  return psprintf(
-      "UPDATE %s AS t SET %s WHERE %s AND (t.tableoid, t.ctid) OPERATOR(pg_catalog.=)"
-      " ANY (SELECT t.tableoid, t.ctid FROM %s AS t WHERE %s LIMIT $6)",
-      table, set.data, condition, table, condition);
+const char *name_of(const Task &task, AttrNumber column) {
+  return quote_identifier(get_attname(RelationGetRelid(task.relation), column, false));
 }
 
-std::int64_t move_rows(const Task &task, const char *from, const char *to, std::int64_t limit) {
-  const char *sql = update_of(task, to != nullptr);
-  const char *fallback = task.attachment->machine;
-  Oid types[] = {TEXTOID, INT4OID, TEXTOID, TEXTOID, TEXTOID, INT8OID};
-  Datum values[] = {from == nullptr ? Datum{0} : CStringGetTextDatum(from),
-                    Int32GetDatum(task.target->version),
-                    CStringGetTextDatum(task.target->name),
-                    fallback == nullptr ? Datum{0} : CStringGetTextDatum(fallback),
-                    to == nullptr ? Datum{0} : CStringGetTextDatum(to),
-                    Int64GetDatum(limit)};
-  const char nulls[] = {from == nullptr ? 'n' : ' ', ' ', ' ', fallback == nullptr ? 'n' : ' ',
-                        to == nullptr ? 'n' : ' ',   ' ', '\0'};
+const char *update_of(const Task &task) {
+  const Attachment &attachment = *task.attachment;
+  StringInfoData sql;
+  initStringInfo(&sql);
+  const char *table = idem::server::qualified_name(RelationGetRelid(task.relation));
+  const char *condition = condition_of(task);
+  appendStringInfo(&sql, "UPDATE %s AS t SET ", table);
+  if (task.migration.replaced > 0)
+    appendStringInfo(&sql, "%s = %s", name_of(task, attachment.column), new_state(task));
+  if (attachment.row_version != InvalidAttrNumber)
+    appendStringInfo(&sql, "%s%s = %d", task.migration.replaced > 0 ? ", " : "",
+                     name_of(task, attachment.row_version), task.target->version);
+  appendStringInfo(&sql, " WHERE %s", condition);
+  if (task.limit > 0)
+    appendStringInfo(&sql,
+                     " AND (t.tableoid, t.ctid) OPERATOR(pg_catalog.=) ANY"
+                     " (SELECT t.tableoid, t.ctid FROM %s AS t WHERE %s LIMIT " INT64_FORMAT ")",
+                     table, condition, task.limit);
+  return sql.data;
+}
+
+std::int64_t move_rows(const Task &task) {
+  const char *sql = update_of(task);
   SPI_connect();
-  const int code = SPI_execute_with_args(sql, 6, types, values, nulls, false, 0);
+  const int code = SPI_execute(sql, false, 0);
   if (code != SPI_OK_UPDATE) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
   const auto rows = static_cast<std::int64_t>(SPI_processed);
   SPI_finish();
   return rows;
 }
 
-std::int64_t migrate(const Task &task, std::int64_t limit) {
-  const Migration &migration = task.migration;
-  std::int64_t moved = 0;
-  for (int i = 0; i < migration.replaced && moved < limit; i++)
-    moved += move_rows(task, migration.from[i], migration.to[i], limit - moved);
-  if (task.attachment->row_version != InvalidAttrNumber && moved < limit)
-    moved += move_rows(task, nullptr, nullptr, limit - moved);
-  return moved;
+// A row that has moved must not look like one that is still to move in the next batch.
+void require_no_chain(const Task &task) {
+  if (task.limit == 0 || task.attachment->row_version != InvalidAttrNumber) return;
+  for (int i = 0; i < task.migration.replaced; i++)
+    for (int j = 0; j < task.migration.replaced; j++)
+      if (strcmp(task.migration.to[i], task.migration.from[j]) == 0)
+        refuse(psprintf("state \"%s\" is both left and entered, which batches cannot tell apart",
+                        task.migration.to[i]),
+               "Leave max_rows out, or migrate one state after the other.");
 }
 
 std::int64_t limit_argument(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(kMaxRows)) return PG_INT64_MAX;
+  if (PG_ARGISNULL(kMaxRows)) return 0;
   const std::int64_t limit = PG_GETARG_INT64(kMaxRows);
   if (limit < 1)
     refuse(psprintf("max_rows must be positive, not " INT64_FORMAT, limit),
@@ -162,13 +195,13 @@ std::int64_t limit_argument(FunctionCallInfo fcinfo) {
   return limit;
 }
 
-std::int64_t run(const Task &task, std::int64_t limit) {
+std::int64_t run(const Task &task) {
   const Migration *outer = idem::machines::migration;
   volatile std::int64_t moved = 0;
   PG_TRY();
   {
     idem::machines::migration = &task.migration;
-    moved = migrate(task, limit);
+    moved = move_rows(task);
   }
   PG_FINALLY();
   { idem::machines::migration = outer; }
@@ -194,7 +227,9 @@ IDEM_FUNCTION(idem_machine_migrate) {
   if (task.attachment->row_version == InvalidAttrNumber && task.migration.replaced == 0)
     refuse("there is nothing to migrate",
            "Say which states to replace, such as states => '{\"on_hold\": \"pending\"}'.");
-  const std::int64_t moved = run(task, limit_argument(fcinfo));
+  task.limit = limit_argument(fcinfo);
+  require_no_chain(task);
+  const std::int64_t moved = run(task);
   relation_close(task.relation, NoLock);
   return Int64GetDatum(moved);
 }

@@ -66,7 +66,7 @@ void record(Sitting &sitting, const Move &move, const Former *former) {
   idem::machines::Change change = {};
   change.attachment = sitting.attachment;
   change.edition = move.edition;
-  change.key = JsonbPGetDatum(idem::machines::key_of_row(sitting.key, move.relation, move.slot));
+  change.key = idem::machines::key_of_row(sitting.key, move.relation, move.slot);
   change.from = move.from.text;
   change.to = move.to.text;
   if (former != nullptr && idem::machines::is_fired(former->table, former->address))
@@ -157,7 +157,8 @@ void on_insert(Sitting &sitting, const TriggerData &trigger) {
       trigger.tg_relation->rd_rel->relispartition && TTS_IS_BUFFERTUPLE(trigger.tg_trigslot)
           ? idem::machines::take_moved(*sitting.attachment, trigger.tg_trigtuple)
           : nullptr;
-  if (former != nullptr)
+  // What arrives where another row left from has not moved: that one was lost on its way.
+  if (former != nullptr && former->table != RelationGetRelid(trigger.tg_relation))
     check_moved(sitting, *former, row);
   else
     check_birth(sitting, row);
@@ -204,7 +205,11 @@ IDEM_FUNCTION(idem_transition_check) {
     refuse_use("idem_transition_check() cannot judge changes of a view",
                "Attach the machine to the table behind it.");
   if (TRIGGER_FIRED_FOR_STATEMENT(trigger.tg_event)) {
-    if (!fires_before(trigger)) idem::machines::write_changes();
+    // Whoever leaves FOR EACH ROW out would have nothing judged.
+    if (fires_before(trigger) || !idem::machines::has_option(*trigger.tg_trigger, "history"))
+      refuse_use("idem_transition_check() must be fired for each row",
+                 "Write FOR EACH ROW in CREATE TRIGGER.");
+    idem::machines::write_changes();
     return PointerGetDatum(nullptr);
   }
   Sitting *sitting = idem::machines::sitting_of(fcinfo, trigger);

@@ -33,11 +33,15 @@ void add_rows(const idem::server::Rows &rows, Relation relation, const Attachmen
   }
 }
 
-bool is_of(const Trigger &trigger, const Attachment &attachment) {
-  const char *label = psprintf("%s%s", idem::machines::kOptionLabel, attachment.label);
-  for (int i = 0; i < trigger.tgnargs; i++)
-    if (strcmp(trigger.tgargs[i], label) == 0) return true;
-  return trigger.tgoid == attachment.trigger;
+bool is_of(const Trigger &trigger, Relation relation, const Attachment &attachment) {
+  Attachment other;
+  if (get_func_namespace(trigger.tgfoid) != attachment.place.home.schema) return false;
+  if (idem::machines::has_option(trigger,
+                                 psprintf("%s%s", idem::machines::kOptionLabel, attachment.label)))
+    return true;
+  return !attachment.made_here && TRIGGER_FOR_ROW(trigger.tgtype) &&
+         idem::machines::try_describe(relation, trigger, &other) &&
+         strcmp(other.label, attachment.label) == 0;
 }
 
 // Triggers of one table or partition: those that are off, and whether rows are judged at birth.
@@ -47,7 +51,7 @@ void add_triggers(const idem::server::Rows &rows, Relation relation, const Attac
   const TriggerDesc *triggers = relation->trigdesc;
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
-    if (!is_of(trigger, attachment)) continue;
+    if (!is_of(trigger, relation, attachment)) continue;
     if (TRIGGER_FOR_ROW(trigger.tgtype) && TRIGGER_FOR_AFTER(trigger.tgtype))
       births = births || TRIGGER_FOR_INSERT(trigger.tgtype);
     changes = changes || (TRIGGER_FOR_ROW(trigger.tgtype) && TRIGGER_FOR_UPDATE(trigger.tgtype));
@@ -157,6 +161,7 @@ IDEM_FUNCTION(idem_machine_attached) {
         attachment->machine == nullptr ? Datum{0} : CStringGetTextDatum(attachment->machine),
         BoolGetDatum(attachment->history),
         BoolGetDatum(attachment->allow_null),
+        BoolGetDatum(attachment->always),
         guards_datum(*attachment),
         columns[1].value,
         columns[2].value,
@@ -164,6 +169,7 @@ IDEM_FUNCTION(idem_machine_attached) {
     bool nulls[] = {false,
                     false,
                     attachment->machine == nullptr,
+                    false,
                     false,
                     false,
                     false,

@@ -57,7 +57,8 @@ const Jsonb *result_in(MemoryContext context) {
   ereport(
       ERROR,
       (errcode(server::errcode_of(sqlstate::kReusedEvent)),
-       errmsg("the event id was used before, for another event or other data"),
+       errmsg("event id \"%s\" was used before, for another event or other data",
+              text_to_cstring(memory.id)),
        errdetail("The record is \"%s\" in scope \"idem.event\".", TextDatumGetCString(memory.key)),
        errhint("Use an id for one event only, and send the same data when it is repeated.")));
   pg_unreachable();
@@ -65,7 +66,8 @@ const Jsonb *result_in(MemoryContext context) {
 
 [[noreturn]] void refuse_claimed(const Memory &memory, const char *outcome) {
   ereport(ERROR, (errcode(server::errcode_of(sqlstate::kInProgress)),
-                  errmsg("the record of the event id is claimed by somebody else"),
+                  errmsg("the record of event id \"%s\" is claimed by somebody else",
+                         text_to_cstring(memory.id)),
                   errdetail("The record is \"%s\" in scope \"idem.event\", and the answer \"%s\".",
                             TextDatumGetCString(memory.key), outcome),
                   errhint("Leave the scope \"idem.event\" to idem_fire.")));
@@ -85,7 +87,7 @@ Memory memory_of(const EventId &event) {
                     errmsg("event_id must have 1 to %d bytes, not %zu", kMaxEventId, length),
                     errhint("Pass the id that the sender gave the event.")));
   const MemoryContext caller = CurrentMemoryContext;
-  Memory memory = {event.attachment->place.home, Datum{0}, Datum{0}};
+  Memory memory = {event.attachment->place.home, event.id, Datum{0}, Datum{0}};
   Datum values[] = {CStringGetTextDatum(event.attachment->label), PointerGetDatum(event.key),
                     PointerGetDatum(event.id), CStringGetTextDatum(event.event),
                     PointerGetDatum(event.data)};

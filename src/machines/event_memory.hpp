@@ -19,6 +19,7 @@ struct EventId {
 // The record that stands for it.
 struct Memory {
   server::Home home;
+  const text *id;
   Datum key;          // text
   Datum fingerprint;  // bytea, of the event and its data
 };

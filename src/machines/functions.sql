@@ -170,6 +170,7 @@ CREATE FUNCTION @extschema@.idem_machine_attached(
     OUT machine text,
     OUT history boolean,
     OUT allow_null boolean,
+    OUT always boolean,
     OUT guards jsonb,
     OUT machine_col name,
     OUT version_col name,
@@ -180,7 +181,7 @@ COMMENT ON FUNCTION @extschema@.idem_machine_attached() IS
     'what idem_machine_attachments shows';
 
 CREATE VIEW @extschema@.idem_machine_attachments AS
-    SELECT rel, col, machine, history, allow_null, guards, machine_col, version_col, attachment
+    SELECT rel, col, machine, history, allow_null, always, guards, machine_col, version_col, attachment
     FROM @extschema@.idem_machine_attached();
 REVOKE ALL ON TABLE @extschema@.idem_machine_attachments FROM PUBLIC;
 COMMENT ON VIEW @extschema@.idem_machine_attachments IS

@@ -6,8 +6,7 @@
 
 namespace idem::machines {
 
-// The history of a row is asked for by its key, and seldom by anything else; entries of a hash
-// index take a few bytes, however long the keys.
-inline constexpr server::MonthlyTable kHistory = {"idem_history", "at", "USING hash (key)"};
+// The history of a row is asked for by its key, and seldom by anything else.
+inline constexpr server::MonthlyTable kHistory = {"idem_history", "at", "(key_hash)"};
 
 }  // namespace idem::machines

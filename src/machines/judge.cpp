@@ -80,8 +80,8 @@ const char *machine_of(const Move &move) {
            errdetail("%s, starts in %s.%s", machine_of(move),
                      list_states(*move.edition->machine, 0, is_initial),
                      row_for_message(move.relation, move.attachment->column, move.slot)),
-           errhint("Insert the row in an initial state and take it on from there. To load rows "
-                   "that are further on, set session_replication_role to replica."),
+           errhint("Insert the row in an initial state and take it on from there. Rows that are "
+                   "further on are loaded before the machine is attached."),
            errtablecol(move.relation, move.attachment->column)));
   pg_unreachable();
 }

@@ -55,6 +55,41 @@ char *output_of(Datum value, Oid type) {
   return OidOutputFunctionCall(output, value);
 }
 
+void set(const char *name, const char *value) {
+  (void)set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+// A value has one text, whatever the session's settings.
+char *stable_output_of(Datum value, Oid type) {
+  const int level = NewGUCNestLevel();
+  set("DateStyle", "ISO");
+  set("IntervalStyle", "postgres");
+  set("TimeZone", "UTC");
+  set("bytea_output", "hex");
+  set("extra_float_digits", "3");
+  char *text = output_of(value, type);
+  AtEOXact_GUC(false, level);
+  return text;
+}
+
+// Types of keys whose text depends on no setting, and which are common enough to be fast.
+bool has_stable_output(Oid type) {
+  return type == TEXTOID || type == VARCHAROID || type == BPCHAROID || type == UUIDOID ||
+         type == NAMEOID || type_is_enum(type);
+}
+
+bool is_integer(Oid type, Datum value, std::int64_t *number) {
+  if (type == INT8OID)
+    *number = DatumGetInt64(value);
+  else if (type == INT4OID)
+    *number = DatumGetInt32(value);
+  else if (type == INT2OID)
+    *number = DatumGetInt16(value);
+  else
+    return false;
+  return true;
+}
+
 JsonbValue json_of(Datum value, Oid type) {
   constexpr int kUtc = 0;
   JsonbValue json;
@@ -81,7 +116,23 @@ JsonbValue json_of(Datum value, Oid type) {
     default:
       break;
   }
-  return string_value(output_of(value, type));
+  return string_value(has_stable_output(type) ? output_of(value, type)
+                                              : stable_output_of(value, type));
+}
+
+Jsonb *json_of_key(const RowKey &key, Relation relation, const NullableDatum *values) {
+  JsonbParseState *state = nullptr;
+  (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+  for (int i = 0; i < key.columns; i++) {
+    const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), key.column[i] - 1);
+    JsonbValue name = string_value(NameStr(column->attname));
+    JsonbValue json;
+    json.type = jbvNull;
+    if (!values[i].isnull) json = json_of(values[i].value, getBaseType(column->atttypid));
+    (void)pushJsonbValue(&state, WJB_KEY, &name);
+    (void)pushJsonbValue(&state, WJB_VALUE, &json);
+  }
+  return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
 [[noreturn]] void refuse_key(Relation relation, AttrNumber status, Jsonb *key,
@@ -160,10 +211,33 @@ void add_condition(KeyCondition *condition, Relation relation, Relation index,
     const JsonbValue &value = is_object(key) ? *member(key, name) : scalar;
     if (value.type == jbvNull) refuse_key(relation, status, key, "a key must not have null in it");
     const Oid type = getBaseType(get_atttype(RelationGetRelid(relation), column));
+    condition->columns[condition->parameters] = column;
     condition->types[condition->parameters] = type;
     condition->values[condition->parameters] = server::sql_value(value, type);
     append_equality(&condition->sql, index, position_in(index, column), name,
                     ++condition->parameters);
+  }
+}
+
+// Whether equal values of the column are written alike, unlike 1.0 and 1.
+bool has_one_spelling(Relation relation, AttrNumber number) {
+  const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), number - 1);
+  const Oid type = getBaseType(column->atttypid);
+  switch (type) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+    case BOOLOID:
+    case UUIDOID:
+    case DATEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+      return true;
+    case TEXTOID:
+    case VARCHAROID:
+      return get_collation_isdeterministic(column->attcollation);
+    default:
+      return type_is_enum(type);
   }
 }
 
@@ -188,21 +262,34 @@ RowKey key_of_rows(Relation relation, AttrNumber status) {
   return key;
 }
 
-Jsonb *key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot) {
-  JsonbParseState *state = nullptr;
-  (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+KeyOfRow key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot) {
+  KeyOfRow result = {};
+  NullableDatum values[INDEX_MAX_KEYS];
+  for (int i = 0; i < key.columns; i++)
+    values[i].value = slot_getattr(slot, key.column[i], &values[i].isnull);
+  result.json = json_of_key(key, relation, values);
+  const Oid type =
+      getBaseType(TupleDescAttr(RelationGetDescr(relation), key.column[0] - 1)->atttypid);
+  const bool numbered =
+      key.columns == 1 && !values[0].isnull && is_integer(type, values[0].value, &result.hash);
+  if (!numbered)
+    result.hash = DatumGetInt64(
+        DirectFunctionCall2(jsonb_hash_extended, JsonbPGetDatum(result.json), Int64GetDatum(0)));
+  return result;
+}
+
+const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCondition &condition) {
+  NullableDatum values[INDEX_MAX_KEYS];
+  if (condition.parameters < key.columns) return nullptr;
   for (int i = 0; i < key.columns; i++) {
-    const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), key.column[i] - 1);
-    bool isnull;
-    const Datum value = slot_getattr(slot, key.column[i], &isnull);
-    JsonbValue name = string_value(NameStr(column->attname));
-    JsonbValue json;
-    json.type = jbvNull;
-    if (!isnull) json = json_of(value, getBaseType(column->atttypid));
-    (void)pushJsonbValue(&state, WJB_KEY, &name);
-    (void)pushJsonbValue(&state, WJB_VALUE, &json);
+    int parameter = 0;
+    while (parameter < condition.parameters && condition.columns[parameter] != key.column[i])
+      parameter++;
+    if (parameter == condition.parameters) return nullptr;
+    if (!has_one_spelling(relation, key.column[i])) return nullptr;
+    values[i] = {condition.values[parameter], false};
   }
-  return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+  return json_of_key(key, relation, values);
 }
 
 KeyCondition read_key(Relation relation, AttrNumber status, Jsonb *key) {
@@ -250,7 +337,7 @@ FoundRow find_row(Relation relation, const KeyCondition &key, bool lock) {
 const char *row_for_message(Relation relation, AttrNumber status, TupleTableSlot *slot) {
   const RowKey key = key_of_rows(relation, status);
   if (key.columns == 0 || !may_see_rows(relation)) return "";
-  Jsonb *json = key_of_row(key, relation, slot);
+  Jsonb *json = key_of_row(key, relation, slot).json;
   return psprintf(" Row: %s.",
                   JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json))));
 }

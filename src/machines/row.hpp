@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <cstdint>
+
 #include "server/prelude.hpp"
 
 namespace idem::machines {
@@ -17,14 +19,21 @@ struct RowKey {
 // column, which a table that is partitioned by it must have there: a row keeps its name.
 RowKey key_of_rows(Relation relation, AttrNumber status);
 
-// The key of a row as jsonb. Numbers and booleans are such, everything else is a string. Dates and
-// times are written as ISO 8601, whatever the session's DateStyle.
-Jsonb *key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot);
+// The key of a row: as jsonb, in which numbers and booleans are such and everything else is a string,
+// dates and times as ISO 8601 whatever the session's DateStyle; and as a number by which an index
+// finds it, which is the integer of a key that is a single one, so that rows next to each other
+// stay so, or else a hash.
+struct KeyOfRow {
+  Jsonb *json;
+  std::int64_t hash;
+};
+KeyOfRow key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot);
 
 // A condition such as `t.id = $1` for the key that a caller passed, with its values.
 struct KeyCondition {
   StringInfoData sql;  // of a table called t
   int parameters;
+  AttrNumber columns[INDEX_MAX_KEYS];
   Oid types[INDEX_MAX_KEYS + 1];
   Datum values[INDEX_MAX_KEYS + 1];
 };
@@ -33,6 +42,9 @@ struct KeyCondition {
 // out, or a bare value for a primary key of one column. Leaves room for one more parameter. Raises
 // ID400 for anything else, and whatever the input function of a column's type raises.
 KeyCondition read_key(Relation relation, AttrNumber status, Jsonb *key);
+
+// The key that a condition names, as key_of_row has it, or null: it names other columns.
+const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCondition &condition);
 
 // A row as a value of the table's row type, and where it is.
 struct FoundRow {

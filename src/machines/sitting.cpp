@@ -2,15 +2,18 @@
 
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
+#include "server/inheritance.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::machines {
 
 namespace {
 
-// Statement triggers are not inherited: a partition made later has none, and then nobody says when
-// the statement ends.
-bool has_statement_trigger(Relation relation, const Trigger &trigger) {
+// Statement triggers are not inherited: a partition made later has none, a child by inheritance is
+// written to by statements on its parent, and then nobody says when the statement ends.
+bool tells_end_of_statement(Relation relation, const Trigger &trigger) {
+  if (!relation->rd_rel->relispartition && server::parents_of(RelationGetRelid(relation)) != NIL)
+    return false;
   const TriggerDesc *triggers = relation->trigdesc;
   for (int i = 0; i < triggers->numtriggers; i++) {
     const Trigger &other = triggers->triggers[i];
@@ -84,7 +87,7 @@ Sitting *sitting_of(FunctionCallInfo fcinfo, const TriggerData &trigger) {
   sitting->context = function->fn_mcxt;
   sitting->guards = static_cast<GuardFunction **>(MemoryContextAllocZero(
       function->fn_mcxt, (attachment->guards + 1) * sizeof(GuardFunction *)));
-  sitting->collects = has_statement_trigger(trigger.tg_relation, *trigger.tg_trigger);
+  sitting->collects = tells_end_of_statement(trigger.tg_relation, *trigger.tg_trigger);
   function->fn_extra = sitting;
   return sitting;
 }

@@ -28,16 +28,22 @@ server::Statement write_statement = {
 // A class of its own among advisory locks: SQL uses 1 and 2, and the key is the machine.
 constexpr uint16 kLockClass = 0x1DE;
 
+Oid relation_named(const char *name, Oid schema) {
+  const Oid relation = get_relname_relid(name, schema);
+  if (!OidIsValid(relation))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation %s does not exist", name),
+                    errhint("It belongs to the extension pg_idem; restore it, or re-create the "
+                            "extension.")));
+  return relation;
+}
+
 }  // namespace
 
 Place place_of(Oid function) {
   Place place = {};
   place.home.schema = get_func_namespace(function);
-  place.machines = get_relname_relid("idem_machines", place.home.schema);
-  if (!OidIsValid(place.machines))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("table idem_machines does not exist"),
-                    errhint("It belongs to the extension pg_idem; restore it, or re-create the "
-                            "extension.")));
+  place.machines = relation_named("idem_machines", place.home.schema);
+  place.history_ids = relation_named("idem_history_ids", place.home.schema);
   place.home.owner = server::owner_of(place.machines);
   return place;
 }

@@ -11,6 +11,7 @@ namespace idem::machines {
 struct Place {
   server::Home home;
   Oid machines;
+  Oid history_ids;  // the sequence
 };
 
 // Next to a function of the extension. Raises 42P01 when the table is not there.

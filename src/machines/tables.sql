@@ -27,6 +27,7 @@ CREATE TABLE @extschema@.idem_history (
     at timestamptz NOT NULL,
     attachment text COLLATE "C" NOT NULL,
     key jsonb NOT NULL,
+    key_hash bigint NOT NULL,
     machine text COLLATE "C" NOT NULL,
     machine_version integer NOT NULL,
     from_state text COLLATE "C",
@@ -44,6 +45,8 @@ COMMENT ON TABLE @extschema@.idem_history IS
     'a row for each transition of a row whose state machine was attached with a history, by month';
 COMMENT ON COLUMN @extschema@.idem_history.from_state IS 'NULL: the row was born';
 COMMENT ON COLUMN @extschema@.idem_history.key IS 'primary key of the row, as an object of its columns';
+COMMENT ON COLUMN @extschema@.idem_history.key_hash IS
+    'the key for the index: a single integer is itself, so that rows next to each other stay so; else a hash';
 COMMENT ON COLUMN @extschema@.idem_history.xid IS
     'the transaction that made the transition; means nothing any more where a dump was restored';
 

@@ -78,10 +78,24 @@ struct TriggerSql {
   const char *function;
 };
 
+bool is_taken(Relation relation, const char *name) {
+  ListCell *cell;
+  foreach (cell, server::descendants_of(RelationGetRelid(relation)))
+    if (OidIsValid(get_trigger_oid(lfirst_oid(cell), name, true))) return true;
+  return false;
+}
+
+// Sorts before names of users' triggers, so that what these do in turn comes later. Triggers of a
+// column that has been renamed keep its former name.
+const char *free_name(Relation relation, const char *column, const char *suffix) {
+  const char *name = makeObjectName("_idem", column, suffix);
+  for (int number = 2; is_taken(relation, name); number++)
+    name = makeObjectName("_idem", column, psprintf("%s%d", suffix, number));
+  return name;
+}
+
 void make(Relation relation, const Wish &wish, const TriggerSql &trigger) {
-  // Sorts before names of users' triggers, so that what these do in turn comes later.
-  const char *name =
-      quote_identifier(pstrdup(makeObjectName("_idem", wish.column, trigger.suffix)));
+  const char *name = quote_identifier(free_name(relation, wish.column, trigger.suffix));
   const char *table = server::qualified_name(RelationGetRelid(relation));
   const char *schema = quote_identifier(get_namespace_name(wish.schema));
   execute(psprintf("CREATE TRIGGER %s %s ON %s FOR EACH %s%s EXECUTE FUNCTION %s.%s(%s)", name,
@@ -102,12 +116,6 @@ void make_history_triggers(Relation relation, const Wish &wish) {
   }
 }
 
-bool has_argument(const Trigger &trigger, const char *argument) {
-  for (int i = 0; i < trigger.tgnargs; i++)
-    if (strcmp(trigger.tgargs[i], argument) == 0) return true;
-  return false;
-}
-
 // The names first: dropping one changes what is looked at.
 List *triggers_of(Relation relation, Oid schema, const char *label, bool statement_only) {
   List *names = NIL;
@@ -116,7 +124,7 @@ List *triggers_of(Relation relation, Oid schema, const char *label, bool stateme
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (statement_only && TRIGGER_FOR_ROW(trigger.tgtype)) continue;
-    if (get_func_namespace(trigger.tgfoid) != schema || !has_argument(trigger, argument)) continue;
+    if (get_func_namespace(trigger.tgfoid) != schema || !has_option(trigger, argument)) continue;
     names = lappend(names, pstrdup(trigger.tgname));
   }
   return names;
@@ -140,6 +148,25 @@ void make_triggers(Relation relation, const Wish &wish) {
                    quote_identifier(wish.row_version)),
           kPin});
   if (wish.history) make_history_triggers(relation, wish);
+}
+
+void drop_orphans(Relation relation, Oid schema) {
+  const TriggerDesc *triggers = relation->trigdesc;
+  List *labels = NIL;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
+    const Trigger &trigger = triggers->triggers[i];
+    if (TRIGGER_FOR_ROW(trigger.tgtype) || get_func_namespace(trigger.tgfoid) != schema) continue;
+    for (int option = 2; option < trigger.tgnargs; option++)
+      if (strncmp(trigger.tgargs[option], kOptionLabel, strlen(kOptionLabel)) == 0)
+        labels = lappend(labels, pstrdup(trigger.tgargs[option] + strlen(kOptionLabel)));
+  }
+  ListCell *cell;
+  foreach (cell, labels) {
+    const auto *label = static_cast<const char *>(lfirst(cell));
+    if (list_length(triggers_of(relation, schema, label, false)) ==
+        list_length(triggers_of(relation, schema, label, true)))
+      drop_triggers(relation, schema, label);
+  }
 }
 
 void drop_triggers(Relation relation, Oid schema, const char *label) {

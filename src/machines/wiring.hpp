@@ -26,6 +26,10 @@ struct Wish {
 // EXCLUSIVE mode, as CREATE TRIGGER does it.
 void make_triggers(Relation relation, const Wish &wish);
 
+// Drops statement triggers whose attachment is gone: with its column, or with the partitioned table
+// that this one was a part of.
+void drop_orphans(Relation relation, Oid schema);
+
 // Drops all triggers of the attachment with this label, also those on partitions that are not
 // copies of the parent's.
 void drop_triggers(Relation relation, Oid schema, const char *label);
