@@ -1,7 +1,9 @@
 #include "machines/definition.hpp"
 
 #include "machines/builder.hpp"
+#include "machines/drawing.hpp"
 #include "machines/names.hpp"
+#include "server/error.hpp"
 
 namespace idem::machines {
 
@@ -11,6 +13,16 @@ std::string written(const Edge &edge) {
   std::string text = std::string(edge.from) + " --> " + std::string(edge.to);
   if (!edge.event.empty()) text += " : " + std::string(edge.event);
   return quoted(text);
+}
+
+// A machine from arrays must not be one that no diagram could hold.
+void check_size(const Definition &definition) {
+  const std::size_t size = draw_mermaid(definition, {}).size();
+  if (size <= kMaxDiagramBytes) return;
+  throw Error(sqlstate::kBadArgument, "machine is too large",
+              "Its diagram has " + std::to_string(size) + " bytes; the limit is " +
+                  std::to_string(kMaxDiagramBytes) + ".",
+              "Use shorter names, or fewer transitions.");
 }
 
 }  // namespace
@@ -30,7 +42,9 @@ Definition read_edges(const std::vector<std::string_view> &initial,
     if (!edges[i].event.empty()) builder.add_event(pair, edges[i].event);
   }
   place.clear();
-  return builder.finish("Name the states in which a row may be born.");
+  Definition definition = builder.finish("Name the states in which a row may be born.");
+  check_size(definition);
+  return definition;
 }
 
 }  // namespace idem::machines

@@ -53,7 +53,8 @@ struct Edge {
 // '-' is anywhere in it.
 Definition read_diagram(std::string_view text);
 
-// The same from arrays. Throws idem::Error (ID400).
+// The same from arrays. Throws idem::Error (ID400), for a machine whose drawing read_diagram would
+// find too large as well.
 Definition read_edges(const std::vector<std::string_view> &initial, const std::vector<Edge> &edges);
 
 // Whether a name can stand in a diagram: 1 to kMaxNameBytes bytes of ASCII letters, digits, '_',

@@ -15,7 +15,7 @@ using Counts = std::vector<std::int64_t>;
 
 // A Mermaid stateDiagram-v2 that read_diagram reads as the same definition (with counts: except for
 // the descriptions, which then end in the count, as in "Waiting for payment (12)"). Events of the
-// same pair share a line.
+// same pair share a line. The drawing of a diagram near kMaxDiagramBytes may be larger than that.
 std::string draw_mermaid(const Definition &definition, const Counts &counts);
 
 // The same as a Graphviz digraph.

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "definition_text.hpp"
 #include "machines/definition.hpp"
+#include "machines/drawing.hpp"
 #include "server/error.hpp"
 
 namespace idem::machines {
@@ -406,6 +408,38 @@ Definition edges(const std::vector<std::string_view> &initial, const std::vector
   return read_edges(initial, edges);
 }
 
+// Fills the largest diagram with repetitions of a part.
+std::string filled(const std::string &beginning, const std::string &part) {
+  std::string text = kHead + beginning;
+  while (text.size() + part.size() <= kMaxDiagramBytes) text += part;
+  return text;
+}
+
+// Reading takes milliseconds. If it looked again and again through the rest of the text, some of
+// these would take minutes.
+TEST(ReadDiagram, TakesNoLongerThanItsTextIsLong) {
+  const struct {
+    const char *beginning;
+    const char *part;
+  } cases[] = {
+      {"", "a --> b\n"},        {"", "a : b\n"},       {"", "\n"},           {"", " "},
+      {"a : ", "\""},           {"a : ", "\" %"},      {"a : ", "#"},        {"a : ", "#35;"},
+      {"a : ", "% "},           {"", "%%{\n"},         {"", "%%{}%%"},       {"", "accDescr {\n"},
+      {"", "note left of a\n"}, {"", "accDescr {}\n"}, {"", "x-"},           {"a", "-"},
+      {"a --> b : x", "  "},    {"a --> b : ", "x, "}, {"a --> b : ", "x "}, {"a ~ ", "\xC3\xA4"},
+  };
+  for (const auto &shape : cases) {
+    const std::string text = filled(shape.beginning, shape.part);
+    const std::clock_t start = std::clock();
+    try {
+      read_diagram(text);
+    } catch (const Error &error) {
+      EXPECT_STREQ(error.code(), "ID400");
+    }
+    EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC) << shape.beginning << shape.part;
+  }
+}
+
 TEST(ReadEdges, ReadsTheSameMachines) {
   EXPECT_EQ(text_of(edges({"a"}, {})), "*a! |");
   EXPECT_EQ(text_of(edges({"b", "a", "b"}, {})), "*b! *a! |");
@@ -468,6 +502,25 @@ TEST(ReadEdges, RefusesWithTheRow) {
     EXPECT_EQ(error.detail(), wrong.detail);
     EXPECT_STRNE(error.hint(), "");
   }
+}
+
+TEST(ReadEdges, RefusesAMachineThatNoDiagramCouldHold) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; i++) names.push_back(std::to_string(100 + i) + std::string(58, 'x'));
+  std::vector<Edge> edges;
+  for (std::size_t i = 0; i < 1940; i++) edges.push_back({names[i / 100], names[i % 100], ""});
+  // The one event makes the size exact.
+  const std::string event(52, 'e');
+  edges.back().event = std::string_view(event).substr(1);
+  const std::string drawing = draw_mermaid(read_edges({names[0]}, edges), {});
+  EXPECT_EQ(drawing.size(), kMaxDiagramBytes);
+  EXPECT_EQ(read_diagram(drawing).transitions.size(), edges.size());
+
+  edges.back().event = event;
+  const Error error = error_of([&] { return read_edges({names[0]}, edges); });
+  EXPECT_STREQ(error.code(), "ID400");
+  EXPECT_STREQ(error.what(), "machine is too large");
+  EXPECT_STREQ(error.detail(), "Its diagram has 262145 bytes; the limit is 262144.");
 }
 
 TEST(IsStateName, KnowsTheWordsOfTheLanguage) {
