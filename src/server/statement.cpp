@@ -96,7 +96,12 @@ uint64 execute(Statement &statement, const Home &home, Datum *values, const char
 
 void execute_text(const Home &home, const char *sql) {
   SPI_connect();
-  const int code = with_rights_of(home.owner, [sql] { return SPI_execute(sql, false, 0); });
+  const int code = with_rights_of(home.owner, [sql] {
+    SPIPlanPtr plan = SPI_prepare(sql, 0, nullptr);
+    if (plan == nullptr) return SPI_result;
+    return SPI_execute_snapshot(plan, nullptr, nullptr, GetLatestSnapshot(), InvalidSnapshot, false,
+                                true, 0);
+  });
   if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
   SPI_finish();
 }
