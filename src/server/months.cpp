@@ -38,8 +38,7 @@ Month month_of(const MonthlyTable &table, TimestampTz time) {
   struct pg_tm utc;
   fsec_t fraction;
   if (timestamp2tm(time, nullptr, &utc, &fraction, nullptr, nullptr) != 0)
-    ereport(ERROR,
-            (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range")));
+    elog(ERROR, "timestamp out of range");
   const bool last = utc.tm_mon == MONTHS_PER_YEAR;
   return {psprintf("%s_%04d_%02d", table.name, utc.tm_year, utc.tm_mon),
           start_of_month(utc.tm_year, utc.tm_mon),
