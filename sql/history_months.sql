@@ -2,7 +2,8 @@
 SELECT idem_cleanup_pause();
 DELETE FROM idem_records;
 CREATE VIEW months AS
-    SELECT replace(c.relname, to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM'), 'this month') AS partition,
+    SELECT replace(replace(c.relname, to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM'), 'this month'),
+            to_char(now() AT TIME ZONE 'UTC' - interval '70 days', 'YYYY_MM'), 'missed month') AS partition,
         pg_get_expr(c.relpartbound, c.oid) = format('FOR VALUES FROM (%L) TO (%L)',
             date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC',
             (date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC') AS bounds,
@@ -37,11 +38,14 @@ SELECT idem_purge();
 SELECT * FROM months;
 -- Once there is a place for what comes early, months are made, and what came early is moved there.
 CREATE TABLE idem_history_default PARTITION OF idem_history DEFAULT;
-SELECT enter('early') < enter('early too') AS grows, enter('older', now() - interval '70 days') > 0 AS older;
+SELECT enter('early') < enter('early too') AS grows;
+-- One whose month has passed meanwhile, and some that are in no month at hand.
+SELECT count(enter(event, at)) FROM (VALUES ('missed', now() - interval '70 days'), ('next year', now() + '1 year'),
+    ('never', 'infinity'), ('always', '-infinity'), ('long ago', '0044-03-15 00:00:00+00 BC')) AS e (event, at);
 CREATE TABLE before AS SELECT * FROM idem_history;
 BEGIN;
 SELECT idem_purge();
-SELECT count(*) FROM months;
+SELECT partition FROM months;
 ROLLBACK;
 SELECT * FROM months;
 SELECT idem_purge();

@@ -113,6 +113,42 @@ void provide_month(const MonthlyTable &table, const Home &home, TimestampTz time
   create_month(table, home, month);
 }
 
+bool has_pages(Oid relation) {
+  Relation opened = table_open(relation, AccessShareLock);
+  const bool some = RelationGetNumberOfBlocks(opened) > 0;
+  table_close(opened, AccessShareLock);
+  return some;
+}
+
+// The time of the oldest row that the default partition has of the months before; DT_NOEND: none.
+// What lies before all years has no month that could be named.
+TimestampTz oldest_missed(const MonthlyTable &table, const Home &home, const Month &present) {
+  SPI_connect();
+  (void)run_text(home, psprintf("SELECT pg_catalog.min(%s) FROM %s.%s"
+                                " WHERE %s OPERATOR(pg_catalog.<) '%s'"
+                                " AND %s OPERATOR(pg_catalog.>=) '0001-01-01 00:00:00+00'",
+                                table.time_column, schema_of(home), default_partition_of(table),
+                                table.time_column, present.from, table.time_column));
+  bool isnull;
+  const Datum oldest = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+  const TimestampTz time = isnull ? DT_NOEND : DatumGetTimestampTz(oldest);
+  SPI_finish();
+  return time;
+}
+
+// A month may have passed with nobody there to make it. One at a time, as each keeps the default
+// partition locked.
+void provide_missed_month(const MonthlyTable &table, const Home &home, TimestampTz now) {
+  if (!has_default_partition(table, home) ||
+      !has_pages(get_relname_relid(default_partition_of(table), home.schema)))
+    return;
+  // Whoever has this lock makes months, and will want the default partition to himself: to wait for
+  // him after a look there would be a deadlock.
+  if (!ConditionalLockRelationOid(parent_of_months(table, home), ShareUpdateExclusiveLock)) return;
+  const TimestampTz oldest = oldest_missed(table, home, month_of(table, now));
+  if (!TIMESTAMP_IS_NOEND(oldest)) provide_month(table, home, oldest);
+}
+
 struct Wanted {
   const MonthlyTable *table;
   const Home *home;
@@ -122,6 +158,7 @@ struct Wanted {
 void provide(void *argument) {
   const auto *wanted = static_cast<const Wanted *>(argument);
   provide_partitions(*wanted->table, *wanted->home, wanted->now);
+  provide_missed_month(*wanted->table, *wanted->home, wanted->now);
 }
 
 // Qualified and quoted; null: there is none.

@@ -30,8 +30,9 @@ void await_month(const MonthlyTable &table, const Home &home, TimestampTz time);
 // but for those to the default partition. Raises 42P07 when another relation has the name.
 void provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now);
 
-// The same, but waits for nobody longer than a second; false, with nothing made, if that is not
-// enough. For those who can do without: the default partition takes what comes meanwhile.
+// The same, and one month that passed without having been made while rows of it were left in the
+// default partition. Waits for nobody longer than a second; false, with nothing made, if that is
+// not enough. For those who can do without: the default partition takes what comes meanwhile.
 bool try_to_provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now);
 
 // Whether anything was ever stored, or is about to be.

@@ -94,8 +94,7 @@ uint64 execute(Statement &statement, const Home &home, Datum *values, const char
   return rows;
 }
 
-void execute_text(const Home &home, const char *sql) {
-  SPI_connect();
+uint64 run_text(const Home &home, const char *sql) {
   const int code = with_rights_of(home.owner, [sql] {
     SPIPlanPtr plan = SPI_prepare(sql, 0, nullptr);
     if (plan == nullptr) return SPI_result;
@@ -103,6 +102,12 @@ void execute_text(const Home &home, const char *sql) {
                                 true, 0);
   });
   if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+  return SPI_processed;
+}
+
+void execute_text(const Home &home, const char *sql) {
+  SPI_connect();
+  (void)run_text(home, sql);
   SPI_finish();
 }
 

@@ -34,8 +34,9 @@ uint64 run(Statement &statement, const Home &home, Datum *values, const char *nu
 // Connects, runs the statement for its effect, and disconnects.
 uint64 execute(Statement &statement, const Home &home, Datum *values, const char *nulls);
 
-// The same for a text that is not worth a saved plan, such as DDL. '@' stands for itself. It sees what
+// Both for a text that is not worth a saved plan, such as DDL. '@' stands for itself. It sees what
 // is committed by now, as DDL does, at any isolation level.
+uint64 run_text(const Home &home, const char *sql);
 void execute_text(const Home &home, const char *sql);
 
 // Runs `call(argument)` in a subtransaction in which no lock is waited for longer than `limit_ms`

@@ -149,6 +149,13 @@ is( run(q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'idem_archive'::reg
 		AND has_table_privilege('anybody', inhrelid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')}),
 	'0', 'and open to nobody');
 
+# A month that passed with nobody there to make it.
+my $missed = run(q{INSERT INTO idem_archive_default
+	SELECT (jsonb_populate_record(a, jsonb_build_object('archived_at', now() - interval '70 days'))).*
+	FROM idem_archive AS a WHERE key = 'private' RETURNING to_char(archived_at AT TIME ZONE 'UTC', '"idem_archive_"YYYY_MM')});
+visited_until('NOT EXISTS (SELECT FROM idem_archive_default)', 'the month that was missed');
+is(partitions(), "by_hand $missed $recent", 'what is left in the default partition gets its month, too');
+
 # However often the server dies in the middle, each record is in one place.
 my $records = 3000;
 run(<<"SQL");
