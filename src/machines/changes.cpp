@@ -1,5 +1,6 @@
 #include "machines/changes.hpp"
 
+#include "machines/history_months.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::machines {
@@ -27,6 +28,8 @@ struct Collected {
   Oid role;
   const char *application;
   server::Home home;
+  TimestampTz first;  // when they were made
+  TimestampTz last;
   TupleDesc descriptor;
   Tuplestorestate *rows;
   Collected *outer;
@@ -117,7 +120,8 @@ Collected *collected_here(const server::Home &home) {
   watch_transactions();
   const MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
   auto *one = static_cast<Collected *>(palloc(sizeof(Collected)));
-  *one = {here,         GetUserId(), pstrdup(application_name), home, describe_changes(),
+  const TimestampTz now = GetCurrentTimestamp();
+  *one = {here,         GetUserId(), pstrdup(application_name), home, now, now, describe_changes(),
           begin_rows(), collected};
   MemoryContextSwitchTo(caller);
   collected = one;
@@ -134,7 +138,16 @@ NullableDatum pointer_or_null(const Value *value) {
   return {PointerGetDatum(value), value == nullptr};
 }
 
+// Where they go must be known before they are on their way. It was made with the attachment, but may
+// not have come along with a table that was restored.
+void prepare_places(const Collected &one) {
+  server::provide_default_partition(kHistory, one.home);
+  server::await_month(kHistory, one.home, one.first);
+  server::await_month(kHistory, one.home, one.last);
+}
+
 void write(Collected &one) {
+  prepare_places(one);
   EphemeralNamedRelationData relation = {};
   relation.md.name = const_cast<char *>(kChanges);
   relation.md.tupdesc = one.descriptor;
@@ -170,11 +183,12 @@ bool is_fired(Oid table, ItemPointer row) {
 }
 
 void collect(const Change &change) {
-  const Collected *into = collected_here(change.attachment->place.home);
+  Collected *into = collected_here(change.attachment->place.home);
+  into->last = GetCurrentTimestamp();
   const Firing *fired = change.fired;
   const NullableDatum row[kColumns] = {
       {Int64GetDatum(nextval_internal(change.attachment->place.history_ids, false)), false},
-      {TimestampTzGetDatum(GetCurrentTimestamp()), false},
+      {TimestampTzGetDatum(into->last), false},
       text_or_null(change.attachment->label),
       {JsonbPGetDatum(change.key.json), false},
       {Int64GetDatum(change.key.hash), false},
