@@ -13,8 +13,8 @@ const char *machine_argument(FunctionCallInfo fcinfo, int number) {
   return name == nullptr ? nullptr : text_to_cstring(name);
 }
 
-const char *required_machine(FunctionCallInfo fcinfo, int number) {
-  return text_to_cstring(server::required_text(fcinfo, number, "machine", kMaxNameBytes));
+const char *required_machine(FunctionCallInfo fcinfo, int number, const char *what) {
+  return text_to_cstring(server::required_text(fcinfo, number, what, kMaxNameBytes));
 }
 
 int version_argument(FunctionCallInfo fcinfo, int number) {
@@ -44,8 +44,13 @@ void require_owner(Oid table) {
 
 }  // namespace
 
-Relation open_table(FunctionCallInfo fcinfo, int number, LOCKMODE mode) {
-  return relation_open(table_argument(fcinfo, number), mode);
+Relation open_table(FunctionCallInfo fcinfo, int number, LOCKMODE mode, AclMode privilege) {
+  const Oid table = table_argument(fcinfo, number);
+  if (pg_class_aclcheck(table, GetUserId(), privilege) != ACLCHECK_OK &&
+      pg_attribute_aclcheck_all(table, GetUserId(), privilege, ACLMASK_ANY) != ACLCHECK_OK)
+    aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(table)),
+                   get_rel_name(table));
+  return relation_open(table, mode);
 }
 
 Relation open_owned_table(FunctionCallInfo fcinfo, int number, LOCKMODE mode) {

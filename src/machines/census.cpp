@@ -69,8 +69,11 @@ void count(Counting &counting) {
   const char nulls[] = {fallback == nullptr ? 'n' : ' ', counting.machine == nullptr ? 'n' : ' ',
                         '\0'};
   SPI_connect();
-  // Read-write, for a snapshot that sees what was committed before the table could be locked.
-  const int code = SPI_execute_with_args(sql, 2, types, values, nulls, false, 0);
+  SPIPlanPtr plan = SPI_prepare(sql, 2, types);
+  if (plan == nullptr) elog(ERROR, "\"%s\": %s", sql, SPI_result_code_string(SPI_result));
+  // What was committed before the table could be locked counts, whatever the isolation level.
+  const int code = SPI_execute_snapshot(plan, values, nulls, GetLatestSnapshot(), InvalidSnapshot,
+                                        false, false, 0);
   if (code != SPI_OK_SELECT) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
   const MemoryContext inner = CurrentMemoryContext;
   for (uint64 i = 0; i < SPI_processed; i++) {

@@ -137,6 +137,12 @@ StateIndex state_of(const ColumnType &column, const StateMap &map, Datum value) 
   return find_state(*map.edition->machine, server::view_of(DatumGetTextPP(value)));
 }
 
+StateIndex unusable_state(const ColumnType &column, const StateMap &map) {
+  for (StateIndex i = 0; i < map.edition->machine->states; i++)
+    if (map.values[i].isnull || state_of(column, map, map.values[i].value) != i) return i;
+  return kUnknown;
+}
+
 char *text_of_value(const ColumnType &column, Datum value) {
   Oid output;
   bool varlena;

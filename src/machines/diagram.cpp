@@ -132,8 +132,10 @@ void Reader::refuse_structure() {
 void Reader::expect_end() {
   if (scanner_.at_end()) return;
   refuse_structure();
-  scanner_.fail_here("unexpected text after the statement",
-                     "Put each statement on a line of its own; comments begin with \"%%\".");
+  scanner_.fail_here(
+      "unexpected text after the statement",
+      "Names have no spaces in them. Put each statement on a line of its own; comments "
+      "begin with \"%%\".");
 }
 
 // A statement that begins with a state, or with a star.

@@ -64,7 +64,7 @@ void add_events(Subject &subject, const idem::server::Rows &rows) {
 }  // namespace
 
 IDEM_FUNCTION(idem_allowed_events) {
-  Relation relation = idem::machines::open_table(fcinfo, 0, AccessShareLock);
+  Relation relation = idem::machines::open_table(fcinfo, 0, AccessShareLock, ACL_SELECT);
   Jsonb *row_key = idem::machines::required_key(fcinfo, 1);
   const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
   const Attachment *attachment =

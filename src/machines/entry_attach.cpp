@@ -100,19 +100,24 @@ ColumnType required_type(Relation relation, AttrNumber column) {
   return type;
 }
 
-// A state that the column cannot hold could never be reached.
+// A state that the column cannot hold, or takes for another one, could never be reached.
 void require_values(const ColumnType &type, const Edition *edition) {
   const idem::machines::StateMap *map = idem::machines::map_states(type, edition);
-  for (int i = 0; i < edition->machine->states; i++) {
-    if (!map->values[i].isnull) continue;
-    ereport(ERROR,
-            (errcode(errcode_of(idem::sqlstate::kBadArgument)),
-             errmsg("state \"%s\" of machine \"%s\" is not a value of type %s",
-                    edition->machine->state[i].name, edition->name, format_type_be(type.type)),
-             type.representation == idem::machines::Representation::enumeration
-                 ? errhint("Add the label with ALTER TYPE ... ADD VALUE, and commit that, first.")
-                 : errhint("Name the states by numbers of that type, as in \"1 --> 2 : pay\".")));
-  }
+  const idem::machines::StateIndex state = idem::machines::unusable_state(type, *map);
+  if (state == idem::machines::kUnknown) return;
+  const char *name = edition->machine->state[state].name;
+  if (!map->values[state].isnull)
+    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
+                    errmsg("state \"%s\" of machine \"%s\" equals another one in type %s", name,
+                           edition->name, format_type_be(type.type)),
+                    errhint("Name the states so that the column can tell them apart.")));
+  ereport(ERROR,
+          (errcode(errcode_of(idem::sqlstate::kBadArgument)),
+           errmsg("state \"%s\" of machine \"%s\" is not a value of type %s", name, edition->name,
+                  format_type_be(type.type)),
+           type.representation == idem::machines::Representation::enumeration
+               ? errhint("Add the label with ALTER TYPE ... ADD VALUE, and commit that, first.")
+               : errhint("Name the states by numbers of that type, as in \"1 --> 2 : pay\".")));
 }
 
 // The inheritance of triggers is for partitions alone.
@@ -315,19 +320,36 @@ Wish read_wish(FunctionCallInfo fcinfo, Relation relation, const Place &place) {
   return wish;
 }
 
-}  // namespace
+// Before the table: whoever defines a version locks the machine first.
+void lock_machines(FunctionCallInfo fcinfo, const Place &place) {
+  const char *machine = idem::machines::machine_argument(fcinfo, kMachine);
+  if (!PG_ARGISNULL(kMachineCol))
+    idem::machines::lock_all_machines(place, ShareLock);
+  else if (machine != nullptr)
+    idem::machines::lock_machine(place, machine, ShareLock);
+}
 
-IDEM_FUNCTION(idem_machine_attach) {
-  idem::server::require_writable("idem_machine_attach()");
-  const Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
+// Dropping triggers locks readers out too. Taken at once: whoever asks for more of a lock than he has
+// may meet somebody who does the same.
+LOCKMODE lock_needed(FunctionCallInfo fcinfo, const Place &place) {
+  Relation relation = idem::machines::open_owned_table(fcinfo, kRel, AccessShareLock);
+  const char *column = idem::machines::required_column_name(fcinfo, kCol);
+  const bool replaces = existing_attachment(relation, place.home.schema, column) != nullptr;
+  relation_close(relation, AccessShareLock);
+  return replaces ? AccessExclusiveLock : ShareRowExclusiveLock;
+}
+
+// Everything about the table that is wished for, checked against what it is.
+Wish check_wish(FunctionCallInfo fcinfo, Relation relation, const Place &place) {
   const Oid schema = place.home.schema;
-  Relation relation = idem::machines::open_owned_table(fcinfo, kRel, ShareRowExclusiveLock);
   require_table(relation);
   Wish wish = read_wish(fcinfo, relation, place);
   const Attachment *former = existing_attachment(relation, schema, wish.column);
   require_made_here(relation, former);
-  wish.label = former != nullptr ? former->label : new_label(relation, schema, wish.column);
+  wish.replaces = former != nullptr;
+  wish.label = wish.replaces ? former->label : new_label(relation, schema, wish.column);
   const Attachment attachment = attachment_to_be(relation, place, wish);
+  wish.type = attachment.type.type;
   const Edition *edition =
       wish.machine == nullptr ? nullptr : idem::machines::edition_of(place, wish.machine, 0);
   if (edition != nullptr) require_values(attachment.type, edition);
@@ -335,23 +357,38 @@ IDEM_FUNCTION(idem_machine_attach) {
   read_guards(fcinfo, relation, wish.row_machine == nullptr ? edition : nullptr, &wish);
   if (wish.history) require_identity(relation, attachment.column);
   if (flag(fcinfo, kValidate)) require_known_rows(relation, attachment);
-  if (former != nullptr) idem::machines::drop_triggers(relation, schema, former->label);
-  idem::machines::drop_orphans(relation, schema);
-  idem::machines::make_triggers(relation, wish);
+  return wish;
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_machine_attach) {
+  idem::server::require_writable("idem_machine_attach()");
+  const Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
+  lock_machines(fcinfo, place);
+  const LOCKMODE mode = lock_needed(fcinfo, place);
+  Relation relation = idem::machines::open_owned_table(fcinfo, kRel, mode);
+  const Oid table = RelationGetRelid(relation);
+  const Wish wish = check_wish(fcinfo, relation, place);
+  // ALTER TABLE refuses a table that is in use, by ourselves too.
+  relation_close(relation, NoLock);
+  if (wish.replaces) idem::machines::drop_triggers(table, place.home.schema, wish.label);
+  idem::machines::drop_orphans(table, place.home.schema);
+  idem::machines::make_triggers(table, wish);
   if (wish.history) provide_history(place);
-  table_close(relation, NoLock);
   PG_RETURN_VOID();
 }
 
 IDEM_FUNCTION(idem_machine_detach) {
   idem::server::require_writable("idem_machine_detach()");
   const Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
-  Relation relation = idem::machines::open_owned_table(fcinfo, 0, ShareRowExclusiveLock);
-  const char *column = idem::machines::required_column_name(fcinfo, 1);
+  Relation relation = idem::machines::open_owned_table(fcinfo, kRel, AccessExclusiveLock);
+  const Oid table = RelationGetRelid(relation);
+  const char *column = idem::machines::required_column_name(fcinfo, kCol);
   const Attachment *attachment = existing_attachment(relation, place.home.schema, column);
   require_made_here(relation, attachment);
+  relation_close(relation, NoLock);
   if (attachment != nullptr)
-    idem::machines::drop_triggers(relation, place.home.schema, attachment->label);
-  table_close(relation, NoLock);
+    idem::machines::drop_triggers(table, place.home.schema, attachment->label);
   return BoolGetDatum(attachment != nullptr);
 }

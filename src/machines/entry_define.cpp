@@ -87,9 +87,10 @@ void require_no_strangers(const Place &place, const Edition *edition) {
 }
 
 int define(FunctionCallInfo fcinfo, const text *diagram) {
-  const char *name = idem::machines::required_machine(fcinfo, 0);
+  const char *name = idem::machines::required_machine(fcinfo, 0, "name");
   const Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
-  idem::machines::lock_machine(place, name);
+  idem::machines::lock_all_machines(place, RowExclusiveLock);
+  idem::machines::lock_machine(place, name, ExclusiveLock);
   const StoredMachine stored = idem::machines::read_machine(place, name, 0);
   const Edition *edition = idem::machines::compile_edition(name, stored.version + 1, diagram);
   if (stored.version > 0) {

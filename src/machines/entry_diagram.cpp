@@ -37,10 +37,16 @@ const std::int64_t *count_states(FunctionCallInfo fcinfo, const Edition *edition
   if (PG_ARGISNULL(3)) return nullptr;
   auto *counts =
       static_cast<std::int64_t *>(palloc0((edition->machine->states + 1) * sizeof(std::int64_t)));
-  Relation relation = idem::machines::open_table(fcinfo, 3, AccessShareLock);
+  Relation relation = idem::machines::open_table(fcinfo, 3, AccessShareLock, ACL_SELECT);
   const Attachment *attachment =
       idem::machines::find_attachment(relation, get_func_namespace(fcinfo->flinfo->fn_oid),
                                       idem::machines::column_argument(fcinfo, 4));
+  if (attachment->row_machine == InvalidAttrNumber &&
+      strcmp(attachment->machine, edition->name) != 0)
+    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
+                    errmsg("table \"%s\" follows machine \"%s\", not \"%s\"",
+                           RelationGetRelationName(relation), attachment->machine, edition->name),
+                    errhint("Draw that one, or leave the table out.")));
   ListCell *cell;
   foreach (cell, idem::machines::count_rows(relation, *attachment, edition->name,
                                             idem::machines::CountAs::caller)) {
@@ -68,7 +74,7 @@ text *draw(std::string_view diagram, const Edition &edition, const std::int64_t 
 }
 
 const Edition *edition_argument(FunctionCallInfo fcinfo, int version) {
-  const char *name = idem::machines::required_machine(fcinfo, 0);
+  const char *name = idem::machines::required_machine(fcinfo, 0, "name");
   return idem::machines::edition_of(idem::machines::place_of(fcinfo->flinfo->fn_oid), name,
                                     idem::machines::version_argument(fcinfo, version));
 }

@@ -19,6 +19,7 @@ using idem::machines::Attachment;
 using idem::machines::Edition;
 using idem::machines::Firing;
 using idem::machines::KeyCondition;
+using idem::machines::Memory;
 using idem::machines::Reaction;
 using idem::machines::Response;
 using idem::machines::Subject;
@@ -94,10 +95,12 @@ KeyCondition with_target(const Subject &subject, const KeyCondition &key,
   const NullableDatum value =
       idem::machines::map_states(attachment.type, subject.edition)->values[to];
   if (value.isnull)
-    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kUnknownState)),
-                    errmsg("state \"%s\" is not a value of type %s",
-                           subject.edition->machine->state[to].name,
-                           format_type_be(attachment.type.type))));
+    ereport(ERROR,
+            (errcode(errcode_of(idem::sqlstate::kUnknownState)),
+             errmsg("state \"%s\" is not a value of type %s",
+                    subject.edition->machine->state[to].name, format_type_be(attachment.type.type)),
+             errhint("An enum needs ALTER TYPE ... ADD VALUE, committed before the state is "
+                     "reached.")));
   KeyCondition all = key;
   all.types[all.parameters] = attachment.type.type;
   all.values[all.parameters] = value.value;
@@ -209,26 +212,44 @@ Fired replay(const Jsonb *result) {
 }
 
 // A row has one memory, whichever of its keys the caller names, and however. The row itself is
-// needed only when it is named by another key than its first one; so what happened to a row that is
-// gone can still be told.
+// needed only when it is named by another key than its first one, or when the caller may not see
+// every row; so what happened to a row that is gone can still be told.
 const Jsonb *identity_of(Relation relation, const Attachment *attachment, const KeyCondition &key,
                          const Call &call) {
   const idem::machines::RowKey columns = idem::machines::key_of_rows(relation, attachment->column);
   if (columns.columns == 0) return call.key;
-  const Jsonb *same = idem::machines::key_of_condition(columns, relation, key);
+  const bool sees_all_rows =
+      check_enable_rls(RelationGetRelid(relation), InvalidOid, true) != RLS_ENABLED;
+  const Jsonb *same =
+      sees_all_rows ? idem::machines::key_of_condition(columns, relation, key) : nullptr;
   if (same != nullptr) return same;
   const Subject subject = idem::machines::find_subject(relation, attachment, key, false);
   return idem::machines::key_of_row(columns, relation, subject.slot).json;
 }
 
+// The key that the caller named may be another row's by the time that the row is locked.
+const Jsonb *identity_of_locked(const Subject &subject, const Jsonb *otherwise) {
+  const idem::machines::RowKey columns =
+      idem::machines::key_of_rows(subject.relation, subject.sitting.attachment->column);
+  if (columns.columns == 0) return otherwise;
+  return idem::machines::key_of_row(columns, subject.relation, subject.slot).json;
+}
+
+bool is_same(const Jsonb *one, const Jsonb *other) {
+  return VARSIZE(one) == VARSIZE(other) && memcmp(one, other, VARSIZE(one)) == 0;
+}
+
 Fired fire_once(Relation relation, const Attachment *attachment, const KeyCondition &key,
                 const Call &call) {
-  const idem::machines::Memory memory =
-      idem::machines::memory_of({attachment, identity_of(relation, attachment, key, call),
-                                 call.event_id, call.event, call.data});
+  const Jsonb *identity = identity_of(relation, attachment, key, call);
+  Memory memory =
+      idem::machines::memory_of({attachment, identity, call.event_id, call.event, call.data});
   const Jsonb *known = idem::machines::recall(memory);
   if (known != nullptr) return replay(known);
   Subject subject = idem::machines::find_subject(relation, attachment, key, true);
+  const Jsonb *locked = identity_of_locked(subject, identity);
+  if (!is_same(locked, identity))
+    memory = idem::machines::memory_of({attachment, locked, call.event_id, call.event, call.data});
   std::int64_t token = 0;
   known = idem::machines::claim(memory, &token);
   if (known != nullptr) return replay(known);
@@ -268,7 +289,7 @@ const Attachment *attachment_for(FunctionCallInfo fcinfo, Relation relation, int
 
 IDEM_FUNCTION(idem_fire) {
   idem::server::require_writable("idem_fire()");
-  Relation relation = idem::machines::open_table(fcinfo, kRel, RowExclusiveLock);
+  Relation relation = idem::machines::open_table(fcinfo, kRel, RowExclusiveLock, ACL_UPDATE);
   const Call call = read_call(fcinfo);
   const Attachment *attachment = attachment_for(fcinfo, relation, kCol);
   const KeyCondition key =

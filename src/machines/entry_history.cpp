@@ -44,7 +44,7 @@ void add_history(const idem::server::Rows &rows) {
 }  // namespace
 
 IDEM_FUNCTION(idem_history_of) {
-  Relation relation = idem::machines::open_table(fcinfo, 0, AccessShareLock);
+  Relation relation = idem::machines::open_table(fcinfo, 0, AccessShareLock, ACL_SELECT);
   Jsonb *key = idem::machines::required_key(fcinfo, 1);
   const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
   const Attachment *attachment =

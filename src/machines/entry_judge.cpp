@@ -47,7 +47,7 @@ Question question_of(FunctionCallInfo fcinfo) {
   Question question = {};
   question.from = fcinfo->args[1];
   question.to = fcinfo->args[2];
-  const char *machine = idem::machines::required_machine(fcinfo, 0);
+  const char *machine = idem::machines::required_machine(fcinfo, 0, "machine");
   question.edition = idem::machines::edition_of(place_for(fcinfo), machine,
                                                 idem::machines::version_argument(fcinfo, 3));
   question.from_state = state_argument(question.edition, question.from);

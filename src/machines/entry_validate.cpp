@@ -33,6 +33,23 @@ void add_rows(const idem::server::Rows &rows, Relation relation, const Attachmen
   }
 }
 
+// A state that was defined after the machine was attached, and that no row can be in.
+void add_values(const idem::server::Rows &rows, const Attachment &attachment) {
+  if (attachment.machine == nullptr) return;
+  const idem::machines::Edition *edition =
+      idem::machines::find_edition(attachment.place, attachment.machine, 0);
+  if (edition == nullptr) {
+    add_problem(rows, nullptr, nullptr,
+                psprintf("state machine \"%s\" is not defined", attachment.machine));
+    return;
+  }
+  const idem::machines::StateIndex state = idem::machines::unusable_state(
+      attachment.type, *idem::machines::map_states(attachment.type, edition));
+  if (state == idem::machines::kUnknown) return;
+  add_problem(rows, edition->machine->state[state].name, nullptr,
+              psprintf("not a value of its own in type %s", format_type_be(attachment.type.type)));
+}
+
 bool is_of(const Trigger &trigger, Relation relation, const Attachment &attachment) {
   Attachment other;
   if (get_func_namespace(trigger.tgfoid) != attachment.place.home.schema) return false;
@@ -139,6 +156,7 @@ IDEM_FUNCTION(idem_machine_validate) {
   const Attachment *attachment = idem::machines::find_attachment(
       relation, place.home.schema, idem::machines::column_argument(fcinfo, 1));
   const Oid function = idem::machines::transition_check_in(place.home.schema);
+  add_values(rows, *attachment);
   add_rows(rows, relation, *attachment);
   add_descendants(rows, RelationGetRelid(relation), *attachment, function);
   add_guards(rows, *attachment);

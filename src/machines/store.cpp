@@ -25,8 +25,16 @@ server::Statement write_statement = {
     4,
     {TEXTOID, INT4OID, TEXTOID, NAMEOID}};
 
-// A class of its own among advisory locks: SQL uses 1 and 2, and the key is the machine.
-constexpr uint16 kLockClass = 0x1DE;
+// Classes of their own among advisory locks: SQL uses 1 and 2.
+constexpr uint16 kOneMachine = 0x1DE;
+constexpr uint16 kAllMachines = 0x1DF;
+
+void lock(const Place &place, uint32 key, uint16 kind, LOCKMODE mode) {
+  LOCKTAG tag;
+  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, place.machines, key, kind);
+  (void)LockAcquire(&tag, mode, false, false);
+  AcceptInvalidationMessages();
+}
 
 Oid relation_named(const char *name, Oid schema) {
   const Oid relation = get_relname_relid(name, schema);
@@ -69,14 +77,13 @@ StoredMachine read_machine(const Place &place, const char *name, int version) {
   return found;
 }
 
-void lock_machine(const Place &place, const char *name) {
-  LOCKTAG tag;
-  SET_LOCKTAG_ADVISORY(
-      tag, MyDatabaseId, place.machines,
-      DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char *>(name), strlen(name))),
-      kLockClass);
-  (void)LockAcquire(&tag, ExclusiveLock, false, false);
-  AcceptInvalidationMessages();
+void lock_machine(const Place &place, const char *name, LOCKMODE mode) {
+  const auto *bytes = reinterpret_cast<const unsigned char *>(name);
+  lock(place, DatumGetUInt32(hash_any(bytes, static_cast<int>(strlen(name)))), kOneMachine, mode);
+}
+
+void lock_all_machines(const Place &place, LOCKMODE mode) {
+  lock(place, 0, kAllMachines, mode);
 }
 
 void write_machine(const Place &place, const char *name, int version, const text *diagram) {

@@ -47,26 +47,28 @@ const char *arguments_of(const Wish &wish) {
 // Names every column once, in the order of their roles: by these names the server follows renames,
 // and the trigger finds them.
 const char *condition(const Wish &wish, const char *separator,
-                      const char *(*term)(const char *column)) {
+                      const char *(*term)(const char *column, const char *cast)) {
   const char *columns[] = {wish.column, wish.row_machine, wish.row_version};
+  // The server finds no equality for a domain over an enumeration.
+  const char *cast = psprintf("::%s", format_type_be_qualified(wish.type));
   StringInfoData text;
   initStringInfo(&text);
   for (const char *column : columns)
     if (column != nullptr)
       appendStringInfo(&text, "%s%s", text.len == 0 ? "" : separator,
-                       term(quote_identifier(column)));
+                       term(quote_identifier(column), column == wish.column ? cast : ""));
   return text.data;
 }
 
-const char *changed(const char *column) {
-  return psprintf("OLD.%s IS DISTINCT FROM NEW.%s", column, column);
+const char *changed(const char *column, const char *cast) {
+  return psprintf("OLD.%s%s IS DISTINCT FROM NEW.%s%s", column, cast, column, cast);
 }
 
-const char *named_in_new(const char *column) {
+const char *named_in_new(const char *column, const char *) {
   return psprintf("NEW.%s IS NULL", column);
 }
 
-const char *named_in_old(const char *column) {
+const char *named_in_old(const char *column, const char *) {
   return psprintf("OLD.%s IS NULL", column);
 }
 
@@ -78,81 +80,76 @@ struct TriggerSql {
   const char *function;
 };
 
-bool is_taken(Relation relation, const char *name) {
+bool is_taken(Oid table, const char *name) {
   ListCell *cell;
-  foreach (cell, server::descendants_of(RelationGetRelid(relation)))
+  foreach (cell, server::descendants_of(table))
     if (OidIsValid(get_trigger_oid(lfirst_oid(cell), name, true))) return true;
   return false;
 }
 
 // Sorts before names of users' triggers, so that what these do in turn comes later. Triggers of a
 // column that has been renamed keep its former name.
-const char *free_name(Relation relation, const char *column, const char *suffix) {
+const char *free_name(Oid table, const char *column, const char *suffix) {
   const char *name = makeObjectName("_idem", column, suffix);
-  for (int number = 2; is_taken(relation, name); number++)
+  for (int number = 2; is_taken(table, name); number++)
     name = makeObjectName("_idem", column, psprintf("%s%d", suffix, number));
   return name;
 }
 
-void make(Relation relation, const Wish &wish, const TriggerSql &trigger) {
-  const char *name = quote_identifier(free_name(relation, wish.column, trigger.suffix));
-  const char *table = server::qualified_name(RelationGetRelid(relation));
+void make(Oid table, const Wish &wish, const TriggerSql &trigger) {
+  const char *name = quote_identifier(free_name(table, wish.column, trigger.suffix));
+  const char *table_name = server::qualified_name(table);
   const char *schema = quote_identifier(get_namespace_name(wish.schema));
   execute(psprintf("CREATE TRIGGER %s %s ON %s FOR EACH %s%s EXECUTE FUNCTION %s.%s(%s)", name,
-                   trigger.events, table, trigger.level,
+                   trigger.events, table_name, trigger.level,
                    trigger.when == nullptr ? "" : psprintf(" WHEN (%s)", trigger.when), schema,
                    trigger.function, arguments_of(wish)));
-  if (wish.always) execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", table, name));
+  if (wish.always) execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", table_name, name));
+}
+
+// The table and its partitions, locked.
+List *table_and_partitions(Oid table) {
+  List *found = list_make1_oid(table);
+  ListCell *cell;
+  foreach (cell, server::descendants_of(table)) {
+    const Oid one = lfirst_oid(cell);
+    if (one != table && get_rel_relispartition(one)) {
+      LockRelationOid(one, ShareRowExclusiveLock);
+      found = lappend_oid(found, one);
+    }
+  }
+  return found;
 }
 
 // Statement triggers are not inherited, and writes to a partition fire its own only.
-void make_history_triggers(Relation relation, const Wish &wish) {
+void make_history_triggers(Oid table, const Wish &wish) {
   ListCell *cell;
-  foreach (cell, server::descendants_of(RelationGetRelid(relation))) {
-    Relation one = table_open(lfirst_oid(cell), ShareRowExclusiveLock);
-    if (one->rd_rel->relispartition || RelationGetRelid(one) == RelationGetRelid(relation))
-      make(one, wish, {"history", "AFTER INSERT OR UPDATE", "STATEMENT", nullptr, kCheck});
-    table_close(one, NoLock);
-  }
+  foreach (cell, table_and_partitions(table))
+    make(lfirst_oid(cell), wish,
+         {"history", "AFTER INSERT OR UPDATE", "STATEMENT", nullptr, kCheck});
 }
 
-// The names first: dropping one changes what is looked at.
-List *triggers_of(Relation relation, Oid schema, const char *label, bool statement_only) {
+// Names first: dropping one changes what is looked at.
+List *triggers_of(Oid table, Oid schema, const char *label, bool statement_only) {
   List *names = NIL;
-  const char *argument = psprintf("%s%s", kOptionLabel, label);
+  const char *option = psprintf("%s%s", kOptionLabel, label);
+  Relation relation = table_open(table, NoLock);
   const TriggerDesc *triggers = relation->trigdesc;
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (statement_only && TRIGGER_FOR_ROW(trigger.tgtype)) continue;
-    if (get_func_namespace(trigger.tgfoid) != schema || !has_option(trigger, argument)) continue;
+    if (get_func_namespace(trigger.tgfoid) != schema || !has_option(trigger, option)) continue;
     names = lappend(names, pstrdup(trigger.tgname));
   }
+  table_close(relation, NoLock);
   return names;
 }
 
-}  // namespace
-
-void make_triggers(Relation relation, const Wish &wish) {
-  make(relation, wish,
-       {"birth", "AFTER INSERT", "ROW",
-        psprintf("true OR %s", condition(wish, " OR ", named_in_new)), kCheck});
-  make(relation, wish, {"change", "AFTER UPDATE", "ROW", condition(wish, " OR ", changed), kCheck});
-  if (relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-    make(relation, wish,
-         {"move", "AFTER DELETE", "ROW",
-          psprintf("true OR %s", condition(wish, " OR ", named_in_old)), kCheck});
-  if (wish.row_version != nullptr)
-    make(relation, wish,
-         {"version", "BEFORE INSERT", "ROW",
-          psprintf("(false AND (%s)) OR NEW.%s IS NULL", condition(wish, " OR ", named_in_new),
-                   quote_identifier(wish.row_version)),
-          kPin});
-  if (wish.history) make_history_triggers(relation, wish);
-}
-
-void drop_orphans(Relation relation, Oid schema) {
-  const TriggerDesc *triggers = relation->trigdesc;
+// Of statement triggers of ours.
+List *labels_of(Oid table, Oid schema) {
   List *labels = NIL;
+  Relation relation = table_open(table, NoLock);
+  const TriggerDesc *triggers = relation->trigdesc;
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (TRIGGER_FOR_ROW(trigger.tgtype) || get_func_namespace(trigger.tgfoid) != schema) continue;
@@ -160,28 +157,49 @@ void drop_orphans(Relation relation, Oid schema) {
       if (strncmp(trigger.tgargs[option], kOptionLabel, strlen(kOptionLabel)) == 0)
         labels = lappend(labels, pstrdup(trigger.tgargs[option] + strlen(kOptionLabel)));
   }
+  table_close(relation, NoLock);
+  return labels;
+}
+
+}  // namespace
+
+void make_triggers(Oid table, const Wish &wish) {
+  make(table, wish,
+       {"birth", "AFTER INSERT", "ROW",
+        psprintf("true OR %s", condition(wish, " OR ", named_in_new)), kCheck});
+  make(table, wish, {"change", "AFTER UPDATE", "ROW", condition(wish, " OR ", changed), kCheck});
+  if (get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE)
+    make(table, wish,
+         {"move", "AFTER DELETE", "ROW",
+          psprintf("true OR %s", condition(wish, " OR ", named_in_old)), kCheck});
+  if (wish.row_version != nullptr)
+    make(table, wish,
+         {"version", "BEFORE INSERT", "ROW",
+          psprintf("(false AND (%s)) OR NEW.%s IS NULL", condition(wish, " OR ", named_in_new),
+                   quote_identifier(wish.row_version)),
+          kPin});
+  if (wish.history) make_history_triggers(table, wish);
+}
+
+void drop_orphans(Oid table, Oid schema) {
   ListCell *cell;
-  foreach (cell, labels) {
+  foreach (cell, labels_of(table, schema)) {
     const auto *label = static_cast<const char *>(lfirst(cell));
-    if (list_length(triggers_of(relation, schema, label, false)) ==
-        list_length(triggers_of(relation, schema, label, true)))
-      drop_triggers(relation, schema, label);
+    const int statement = list_length(triggers_of(table, schema, label, true));
+    if (list_length(triggers_of(table, schema, label, false)) == statement)
+      drop_triggers(table, schema, label);
   }
 }
 
-void drop_triggers(Relation relation, Oid schema, const char *label) {
+void drop_triggers(Oid table, Oid schema, const char *label) {
   ListCell *cell;
-  foreach (cell, server::descendants_of(RelationGetRelid(relation))) {
-    Relation one = table_open(lfirst_oid(cell), ShareRowExclusiveLock);
-    const bool itself = RelationGetRelid(one) == RelationGetRelid(relation);
-    List *names =
-        itself || one->rd_rel->relispartition ? triggers_of(one, schema, label, !itself) : NIL;
+  foreach (cell, table_and_partitions(table)) {
+    const Oid one = lfirst_oid(cell);
     ListCell *name;
-    foreach (name, names)
+    foreach (name, triggers_of(one, schema, label, one != table))
       execute(psprintf("DROP TRIGGER %s ON %s",
                        quote_identifier(static_cast<const char *>(lfirst(name))),
-                       server::qualified_name(RelationGetRelid(one))));
-    table_close(one, NoLock);
+                       server::qualified_name(one)));
   }
 }
 

@@ -20,18 +20,20 @@ struct Wish {
   int guards;
   const Guard *guard;
   const char *label;
+  Oid type;       // of the column, or what a domain is over
+  bool replaces;  // an attachment with the same label
 };
 
-// Makes the triggers, with the rights of the caller. The relation must be locked in SHARE ROW
-// EXCLUSIVE mode, as CREATE TRIGGER does it.
-void make_triggers(Relation relation, const Wish &wish);
+// All three act on a table that is locked (in SHARE ROW EXCLUSIVE mode at least, as CREATE TRIGGER
+// does it, and in ACCESS EXCLUSIVE mode for dropping) and not open, with the rights of the caller.
+void make_triggers(Oid table, const Wish &wish);
 
 // Drops statement triggers whose attachment is gone: with its column, or with the partitioned table
 // that this one was a part of.
-void drop_orphans(Relation relation, Oid schema);
+void drop_orphans(Oid table, Oid schema);
 
 // Drops all triggers of the attachment with this label, also those on partitions that are not
 // copies of the parent's.
-void drop_triggers(Relation relation, Oid schema, const char *label);
+void drop_triggers(Oid table, Oid schema, const char *label);
 
 }  // namespace idem::machines
