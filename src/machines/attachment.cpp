@@ -206,10 +206,29 @@ void prepare_cache() {
   CacheRegisterSyscacheCallback(ENUMOID, on_label_change, Datum{0});
 }
 
+// Somebody further up the stack may be judging with it.
+void retire(Cached *cached) {
+  if (cached->context != nullptr) MemoryContextSetParent(cached->context, TopTransactionContext);
+  cached->context = nullptr;
+}
+
+// Of triggers that were dropped, no doubt: others are soon described again.
+void forget_invalid() {
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, cache);
+  for (void *entry; (entry = hash_seq_search(&scan)) != nullptr;) {
+    auto *cached = static_cast<Cached *>(entry);
+    if (cached->valid) continue;
+    retire(cached);
+    (void)hash_search(cache, &cached->trigger, HASH_REMOVE, nullptr);
+  }
+}
+
 // An error may leave an entry behind that is not valid, and has nothing in it.
 Cached *entry_for(Oid trigger, Oid relation) {
   prepare_cache();
-  bool found;
+  bool found = hash_search(cache, &trigger, HASH_FIND, nullptr) != nullptr;
+  if (!found) forget_invalid();
   auto *cached = static_cast<Cached *>(hash_search(cache, &trigger, HASH_ENTER, &found));
   if (!found) *cached = {trigger, relation, false, nullptr, nullptr};
   return cached;
@@ -231,10 +250,7 @@ bool try_describe(Relation relation, const Trigger &trigger, Attachment *attachm
 const Attachment *attachment_of(Relation relation, const Trigger &trigger) {
   Cached *cached = entry_for(trigger.tgoid, RelationGetRelid(relation));
   if (cached->valid) return cached->attachment;
-  // Somebody further up the stack may be judging with the former one.
-  if (cached->context != nullptr) MemoryContextSetParent(cached->context, TopTransactionContext);
-  cached->context = nullptr;
-
+  retire(cached);
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "pg_idem attachment", ALLOCSET_SMALL_SIZES);
   const MemoryContext caller = MemoryContextSwitchTo(context);

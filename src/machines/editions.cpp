@@ -135,7 +135,7 @@ struct Met {
   CommandId command;
   const Edition *edition;
 };
-constexpr int kMet = 16;
+constexpr int kMet = 64;
 Met met[kMet];
 int next_met = 0;
 
