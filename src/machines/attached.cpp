@@ -7,21 +7,47 @@ namespace idem::machines {
 
 namespace {
 
-// Of tables that have a trigger of ours which is not a copy of their parent's.
-List *tables_with(Oid function) {
-  List *tables = NIL;
+using Visitor = void (*)(HeapTuple trigger, TupleDesc descriptor, void *argument);
+
+// Every trigger of the database that calls the function.
+void visit_triggers(Oid function, Visitor visitor, void *argument) {
   Relation catalog = table_open(TriggerRelationId, AccessShareLock);
   SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, nullptr, 0, nullptr);
-  for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));) {
-    const auto *form = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple));
-    if (form->tgfoid == function) tables = list_append_unique_oid(tables, form->tgrelid);
-  }
+  for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));)
+    if (reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgfoid == function)
+      visitor(tuple, RelationGetDescr(catalog), argument);
   systable_endscan(scan);
   table_close(catalog, AccessShareLock);
-  return tables;
 }
 
-List *attachments_of(Relation relation, Oid function, List *found) {
+void add_table(HeapTuple trigger, TupleDesc, void *argument) {
+  auto **tables = static_cast<List **>(argument);
+  *tables = list_append_unique_oid(*tables,
+                                   reinterpret_cast<Form_pg_trigger>(GETSTRUCT(trigger))->tgrelid);
+}
+
+struct Search {
+  const char *option;
+  bool found;
+};
+
+// Arguments are stored one after the other, each with a NUL at its end.
+void look_for_option(HeapTuple trigger, TupleDesc descriptor, void *argument) {
+  auto *search = static_cast<Search *>(argument);
+  bool isnull;
+  const Datum stored = heap_getattr(trigger, Anum_pg_trigger_tgargs, descriptor, &isnull);
+  if (isnull) return;
+  const bytea *arguments = DatumGetByteaPP(stored);
+  const char *at = VARDATA_ANY(arguments);
+  const char *end = at + VARSIZE_ANY_EXHDR(arguments);
+  for (; at < end; at += strlen(at) + 1)
+    if (strcmp(at, search->option) == 0) search->found = true;
+}
+
+}  // namespace
+
+List *attachments_of(Relation relation, Oid function) {
+  List *found = NIL;
   const TriggerDesc *triggers = relation->trigdesc;
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     if (!judges_changes(triggers->triggers[i], function)) continue;
@@ -32,16 +58,23 @@ List *attachments_of(Relation relation, Oid function, List *found) {
   return found;
 }
 
-}  // namespace
+bool is_label(Oid schema, const char *label) {
+  Search search = {psprintf("%s%s", kOptionLabel, label), false};
+  visit_triggers(transition_check_in(schema), look_for_option, &search);
+  return search.found;
+}
 
 List *all_attachments(Oid schema) {
   List *found = NIL;
+  List *tables = NIL;
   const Oid function = transition_check_in(schema);
+  visit_triggers(function, add_table, &tables);
   ListCell *cell;
-  foreach (cell, tables_with(function)) {
+  foreach (cell, tables) {
     Relation relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
     if (relation == nullptr) continue;
-    if (!relation->rd_rel->relispartition) found = attachments_of(relation, function, found);
+    if (!relation->rd_rel->relispartition)
+      found = list_concat(found, attachments_of(relation, function));
     relation_close(relation, AccessShareLock);
   }
   return found;

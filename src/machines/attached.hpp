@@ -12,4 +12,10 @@ namespace idem::machines {
 // table.
 List *all_attachments(Oid schema);
 
+// The same for one table, which is open; `function` is idem_transition_check().
+List *attachments_of(Relation relation, Oid function);
+
+// Whether any trigger has this label. Takes no locks.
+bool is_label(Oid schema, const char *label);
+
 }  // namespace idem::machines

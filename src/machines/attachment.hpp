@@ -21,7 +21,7 @@ inline constexpr const char *kOptionGuard = "guard ";
 // A veto on some of the transitions, by a function that is looked up when it is first needed.
 struct Guard {
   const char *transition;  // an event, or "from --> to"
-  const char *function;    // as regprocedure prints it, qualified
+  const char *function;    // qualified; its arguments are rows of the table
 };
 
 struct Attachment {

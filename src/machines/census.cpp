@@ -21,9 +21,8 @@ const char *counting_sql(Relation relation, const Attachment &attachment) {
       "SELECT %s, coalesce(%s::pg_catalog.text, $1) AS machine, %s::pg_catalog.int4,"
       " pg_catalog.count(*) FROM %s AS t"
       " WHERE $2 IS NULL OR coalesce(%s::pg_catalog.text, $1) OPERATOR(pg_catalog.=) $2"
-      " GROUP BY 1, 2, 3 ORDER BY %s::pg_catalog.text COLLATE pg_catalog.\"C\", 2, 3",
-      status, machine, version, server::qualified_name(RelationGetRelid(relation)), machine,
-      status);
+      " GROUP BY 1, 2, 3",
+      status, machine, version, server::qualified_name(RelationGetRelid(relation)), machine);
 }
 
 const char *text_at(HeapTuple row, int column, MemoryContext context) {
@@ -85,6 +84,33 @@ void count(Counting &counting) {
   SPI_finish();
 }
 
+int compare_texts(const char *one, const char *other) {
+  if (one == nullptr || other == nullptr) return (one == nullptr) - (other == nullptr);
+  return strcmp(one, other);
+}
+
+int compare_groups(const Group &one, const Group &other) {
+  const int texts = compare_texts(one.text, other.text);
+  if (texts != 0) return texts;
+  const int machines = compare_texts(one.machine, other.machine);
+  return machines != 0 ? machines : one.version - other.version;
+}
+
+// Few, and in an order that people can follow.
+List *sorted(List *groups) {
+  List *ordered = NIL;
+  ListCell *cell;
+  foreach (cell, groups) {
+    const auto *group = static_cast<const Group *>(lfirst(cell));
+    int place = 0;
+    while (place < list_length(ordered) &&
+           compare_groups(*static_cast<const Group *>(list_nth(ordered, place)), *group) <= 0)
+      place++;
+    ordered = list_insert_nth(ordered, place, lfirst(cell));
+  }
+  return ordered;
+}
+
 }  // namespace
 
 List *count_rows(Relation relation, const Attachment &attachment, const char *machine,
@@ -94,7 +120,7 @@ List *count_rows(Relation relation, const Attachment &attachment, const char *ma
     count(counting);
   else
     server::as_owner(relation->rd_rel->relowner, [&counting] { count(counting); });
-  return counting.groups;
+  return sorted(counting.groups);
 }
 
 StateIndex state_of_group(const Attachment &attachment, const Group &group,

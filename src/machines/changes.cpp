@@ -21,8 +21,7 @@ server::Statement write_statement = {
     3,
     {XID8OID, NAMEOID, TEXTOID}};
 
-// Changes made in one subtransaction by one role. Their memory is the transaction's: an aborted one
-// is forgotten, not freed.
+// Changes made in one subtransaction by one role.
 struct Collected {
   SubTransactionId subtransaction;
   Oid role;
@@ -32,6 +31,7 @@ struct Collected {
   TimestampTz last;
   TupleDesc descriptor;
   Tuplestorestate *rows;
+  MemoryContext context;  // of all this
   Collected *outer;
 };
 Collected *collected = nullptr;
@@ -84,10 +84,19 @@ void on_transaction_event(XactEvent event, void *) {
   }
 }
 
+void dispose(Collected &one) {
+  tuplestore_end(one.rows);
+  MemoryContextDelete(one.context);
+}
+
 void on_subtransaction_event(SubXactEvent event, SubTransactionId own, SubTransactionId parent,
                              void *) {
   if (event == SUBXACT_EVENT_ABORT_SUB) {
-    while (collected != nullptr && collected->subtransaction == own) collected = collected->outer;
+    while (collected != nullptr && collected->subtransaction == own) {
+      Collected *aborted = collected;
+      collected = aborted->outer;
+      dispose(*aborted);
+    }
   } else if (event == SUBXACT_EVENT_COMMIT_SUB) {
     for (Collected *one = collected; one != nullptr && one->subtransaction == own; one = one->outer)
       one->subtransaction = parent;
@@ -118,11 +127,19 @@ Collected *collected_here(const server::Home &home) {
       strcmp(collected->application, application_name) == 0)
     return collected;
   watch_transactions();
-  const MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
-  auto *one = static_cast<Collected *>(palloc(sizeof(Collected)));
-  const TimestampTz now = GetCurrentTimestamp();
-  *one = {here,         GetUserId(), pstrdup(application_name), home, now, now, describe_changes(),
-          begin_rows(), collected};
+  MemoryContext context =
+      AllocSetContextCreate(TopTransactionContext, "pg_idem history", ALLOCSET_SMALL_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  auto *one = static_cast<Collected *>(palloc0(sizeof(Collected)));
+  one->subtransaction = here;
+  one->role = GetUserId();
+  one->application = pstrdup(application_name);
+  one->home = home;
+  one->first = GetCurrentTimestamp();
+  one->descriptor = describe_changes();
+  one->rows = begin_rows();
+  one->context = context;
+  one->outer = collected;
   MemoryContextSwitchTo(caller);
   collected = one;
   return one;
@@ -163,7 +180,7 @@ void write(Collected &one) {
     elog(ERROR, "SPI_register_relation failed");
   (void)server::run(write_statement, one.home, values, nullptr, false, 0);
   SPI_finish();
-  tuplestore_end(one.rows);
+  dispose(one);
 }
 
 // The oldest first.
@@ -177,8 +194,9 @@ void write_in_order(Collected *last, Collected *end) {
 
 const Firing *firing = nullptr;
 
-bool is_fired(Oid table, ItemPointer row) {
+bool is_fired(const Attachment &attachment, Oid table, ItemPointer row) {
   return firing != nullptr && firing->table == table &&
+         strcmp(firing->attachment, attachment.label) == 0 &&
          ItemPointerEquals(const_cast<ItemPointer>(&firing->row), row);
 }
 

@@ -10,8 +10,9 @@ namespace idem::machines {
 
 // What an application said when it fired an event, for the one change that it makes.
 struct Firing {
-  Oid table;            // of the row before the change
-  ItemPointerData row;  // its address
+  const char *attachment;  // its label
+  Oid table;               // of the row before the change
+  ItemPointerData row;     // its address
   const char *event;
   const text *event_id;  // or null
   const Jsonb *data;     // or null
@@ -21,8 +22,8 @@ struct Firing {
 // error.
 extern const Firing *firing;
 
-// Whether the event being fired changes this row.
-bool is_fired(Oid table, ItemPointer row);
+// Whether the event being fired changes this row, in the column of this attachment.
+bool is_fired(const Attachment &attachment, Oid table, ItemPointer row);
 
 struct Change {
   const Attachment *attachment;

@@ -39,6 +39,16 @@ bool flag(FunctionCallInfo fcinfo, int number) {
   pg_unreachable();
 }
 
+void require_no_partition(Relation relation) {
+  if (!relation->rd_rel->relispartition) return;
+  const Oid top = llast_oid(idem::server::ancestors_of(RelationGetRelid(relation)));
+  ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                  errmsg("\"%s\" is a partition of table \"%s\"", RelationGetRelationName(relation),
+                         get_rel_name(top)),
+                  errhint("Attach a machine to that table, and detach it there: rows move between "
+                          "its partitions.")));
+}
+
 void require_table(Relation relation) {
   switch (relation->rd_rel->relkind) {
     case RELKIND_RELATION:
@@ -52,12 +62,7 @@ void require_table(Relation relation) {
     default:
       refuse_relation(relation, "relation", "Pass an ordinary or partitioned table.");
   }
-  if (relation->rd_rel->relispartition)
-    refuse_relation(
-        relation, "partition",
-        psprintf("Attach it to the partitioned table \"%s\": rows move between its "
-                 "partitions.",
-                 get_rel_name(llast_oid(idem::server::ancestors_of(RelationGetRelid(relation))))));
+  require_no_partition(relation);
   if (RelationGetRelid(relation) < FirstNormalObjectId)
     refuse_relation(relation, "system catalog", "Pass a table of yours.");
 }
@@ -184,7 +189,13 @@ Guard read_guard(Relation relation, const Edition *edition, const JsonbValue &tr
   if (function.type != jbvString)
     refuse_guards(psprintf("the guard of \"%s\" must be the name of a function", guard.transition));
   const Oid named = function_named(pnstrdup(function.val.string.val, function.val.string.len));
-  guard.function = format_procedure_qualified(named);
+  guard.function = quote_qualified_identifier(get_namespace_name(get_func_namespace(named)),
+                                              get_func_name(named));
+  if (idem::machines::guard_function_of(guard, RelationGetRelid(relation)) != named)
+    refuse_guards(
+        psprintf("function %s is no guard for rows of table \"%s\", or not the only one "
+                 "of that name",
+                 format_procedure(named), RelationGetRelationName(relation)));
   (void)idem::machines::find_guard(guard, relation);
   return guard;
 }
@@ -208,9 +219,9 @@ void read_guards(FunctionCallInfo fcinfo, Relation relation, const Edition *edit
 
 const Attachment *existing_attachment(Relation relation, Oid schema, const char *column) {
   ListCell *cell;
-  foreach (cell, idem::machines::all_attachments(schema)) {
+  foreach (cell,
+           idem::machines::attachments_of(relation, idem::machines::transition_check_in(schema))) {
     const auto *attachment = static_cast<const Attachment *>(lfirst(cell));
-    if (attachment->relation != RelationGetRelid(relation)) continue;
     if (strcmp(get_attname(attachment->relation, attachment->column, false), column) == 0)
       return attachment;
   }
@@ -232,15 +243,8 @@ const char *new_label(Relation relation, Oid schema, const char *column) {
   const char *name = psprintf("%s.%s", idem::server::qualified_name(RelationGetRelid(relation)),
                               quote_identifier(column));
   const char *label = name;
-  List *attachments = idem::machines::all_attachments(schema);
-  bool taken = true;
-  for (int number = 2; taken; number++) {
-    taken = false;
-    ListCell *cell;
-    foreach (cell, attachments)
-      if (strcmp(static_cast<const Attachment *>(lfirst(cell))->label, label) == 0) taken = true;
-    if (taken) label = psprintf("%s#%d", name, number);
-  }
+  for (int number = 2; idem::machines::is_label(schema, label); number++)
+    label = psprintf("%s#%d", name, number);
   return label;
 }
 
@@ -286,12 +290,8 @@ void require_known_rows(Relation relation, const Attachment &attachment) {
 }
 
 void require_identity(Relation relation, AttrNumber status) {
-  if (idem::machines::key_of_rows(relation, status).columns > 0) return;
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("table \"%s\" has no primary key, by which the history could name its "
-                         "rows",
-                         RelationGetRelationName(relation)),
-                  errhint("Add a primary key, or attach the machine without history.")));
+  if (idem::machines::key_of_rows(relation, status).columns == 0)
+    idem::machines::refuse_without_key(relation);
 }
 
 // What has no month yet goes to the default partition, so that no transition waits for one.
@@ -384,6 +384,7 @@ IDEM_FUNCTION(idem_machine_detach) {
   const Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
   Relation relation = idem::machines::open_owned_table(fcinfo, kRel, AccessExclusiveLock);
   const Oid table = RelationGetRelid(relation);
+  require_no_partition(relation);
   const char *column = idem::machines::required_column_name(fcinfo, kCol);
   const Attachment *attachment = existing_attachment(relation, place.home.schema, column);
   require_made_here(relation, attachment);

@@ -143,6 +143,8 @@ std::string_view string_at(const Strings &strings, int number) {
 text *diagram_of(const Strings &initial, const Strings &transitions, int width) {
   std::vector<std::string_view> births;
   std::vector<Edge> edges;
+  births.reserve(initial.count);
+  edges.reserve(transitions.count / width);
   for (int i = 0; i < initial.count; i++) births.push_back(string_at(initial, i));
   for (int i = 0; i + width <= transitions.count; i += width)
     edges.push_back({string_at(transitions, i), string_at(transitions, i + 1),

@@ -16,7 +16,6 @@
 namespace {
 
 using idem::machines::Attachment;
-using idem::machines::Edition;
 using idem::machines::Firing;
 using idem::machines::KeyCondition;
 using idem::machines::Memory;
@@ -117,7 +116,7 @@ const char *update_row(Subject &subject, const KeyCondition &key, idem::machines
       quote_identifier(get_attname(table, subject.sitting.attachment->column, false));
   KeyCondition all = with_target(subject, key, to);
   const char *sql =
-      psprintf("UPDATE %s AS t SET %s = $%d WHERE %s RETURNING t.%s::pg_catalog.text",
+      psprintf("UPDATE %s AS t SET %s = $%d WHERE %s RETURNING t.%s",
                idem::server::qualified_name(table), column, all.parameters, all.sql.data, column);
   SPI_connect();
   const int code =
@@ -158,7 +157,12 @@ Fired fire_at(Subject &subject, const KeyCondition &key, const Call &call) {
   const char *from = subject.position.text;
   if (response.reaction == Reaction::none) return {"noop", from, from, subject.edition->version};
   if (response.reaction != Reaction::apply) refuse_event(subject, call.event, response.reaction);
-  const Firing firing = {subject.table, subject.address, call.event, call.event_id, call.data};
+  const Firing firing = {subject.sitting.attachment->label,
+                         subject.table,
+                         subject.address,
+                         call.event,
+                         call.event_id,
+                         call.data};
   const char *stored = apply(subject, key, firing, response.to);
   return {"applied", from, stored, subject.edition->version};
 }

@@ -66,7 +66,9 @@ Migration read_states(FunctionCallInfo fcinfo, const Attachment *attachment,
     (void)JsonbIteratorNext(&iterator, &value, true);
     from[migration.replaced] = string_of(key);
     to[migration.replaced] = string_of(value);
-    require_state(target, to[migration.replaced++]);
+    require_state(target, to[migration.replaced]);
+    // A pair of equal states moves nothing, and would do so for ever.
+    if (strcmp(from[migration.replaced], to[migration.replaced]) != 0) migration.replaced++;
   }
   migration.from = from;
   migration.to = to;
@@ -92,16 +94,13 @@ const char *column_of(const Task &task, AttrNumber column) {
 
 // By the equality that the machine itself goes by.
 const char *is_state(const Task &task, const char *state) {
-  const idem::machines::ColumnType &type = task.attachment->type;
-  const char *column = column_of(task, task.attachment->column);
-  const char *literal = quote_literal_cstr(state);
-  if (type.representation != idem::machines::Representation::compared)
-    return psprintf("%s::pg_catalog.text OPERATOR(pg_catalog.=) %s", column, literal);
-  const Oid equality = lookup_type_cache(type.type, TYPECACHE_EQ_OPR)->eq_opr;
-  const Oid function = get_opcode(equality);
-  return psprintf("%s OPERATOR(%s.%s) %s::%s", column,
-                  quote_identifier(get_namespace_name(get_func_namespace(function))),
-                  get_opname(equality), literal, format_type_be_qualified(type.type));
+  const Oid type = task.attachment->type.type;
+  const char *type_name = format_type_be_qualified(type);
+  const Oid equality = lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
+  return psprintf("%s::%s OPERATOR(%s.%s) %s::%s", column_of(task, task.attachment->column),
+                  type_name,
+                  quote_identifier(get_namespace_name(get_func_namespace(get_opcode(equality)))),
+                  get_opname(equality), quote_literal_cstr(state), type_name);
 }
 
 // The state of a row after the migration; each row moves once, whatever the states' names.
@@ -124,7 +123,8 @@ const char *condition_of(const Task &task) {
   StringInfoData sql;
   initStringInfo(&sql);
   if (attachment.row_version != InvalidAttrNumber) {
-    appendStringInfo(&sql, "%s IS DISTINCT FROM %d", column_of(task, attachment.row_version),
+    const char *version = column_of(task, attachment.row_version);
+    appendStringInfo(&sql, "(%s IS NULL OR %s OPERATOR(pg_catalog.<>) %d)", version, version,
                      task.target->version);
   } else {
     for (int i = 0; i < task.migration.replaced; i++)
@@ -165,14 +165,32 @@ const char *update_of(const Task &task) {
   return sql.data;
 }
 
-std::int64_t move_rows(const Task &task) {
-  const char *sql = update_of(task);
+std::int64_t execute(const char *sql, int expected) {
   SPI_connect();
   const int code = SPI_execute(sql, false, 0);
-  if (code != SPI_OK_UPDATE) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+  if (code != expected) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
   const auto rows = static_cast<std::int64_t>(SPI_processed);
   SPI_finish();
   return rows;
+}
+
+bool has_rows_left(const Task &task) {
+  return execute(psprintf("SELECT FROM %s AS t WHERE %s LIMIT 1",
+                          idem::server::qualified_name(RelationGetRelid(task.relation)),
+                          condition_of(task)),
+                 SPI_OK_SELECT) > 0;
+}
+
+// A row of a batch that somebody else changed while we waited for him is found by the next one.
+std::int64_t move_rows(Task &task) {
+  std::int64_t moved = execute(update_of(task), SPI_OK_UPDATE);
+  const std::int64_t wanted = task.limit;
+  while (wanted > 0 && moved < wanted && has_rows_left(task)) {
+    CHECK_FOR_INTERRUPTS();
+    task.limit = wanted - moved;
+    moved += execute(update_of(task), SPI_OK_UPDATE);
+  }
+  return moved;
 }
 
 // A row that has moved must not look like one that is still to move in the next batch.
@@ -195,7 +213,7 @@ std::int64_t limit_argument(FunctionCallInfo fcinfo) {
   return limit;
 }
 
-std::int64_t run(const Task &task) {
+std::int64_t run(Task &task) {
   const Migration *outer = idem::machines::migration;
   volatile std::int64_t moved = 0;
   PG_TRY();

@@ -14,7 +14,6 @@ namespace {
 using idem::machines::Edition;
 using idem::machines::FormerRow;
 using idem::machines::Move;
-using idem::machines::Position;
 using idem::machines::Sitting;
 using idem::machines::Verdict;
 
@@ -61,6 +60,7 @@ CommandId command_of(const TriggerData &trigger, HeapTuple tuple, TupleTableSlot
 void record(Sitting &sitting, const Move &move, const Former *former) {
   if (!sitting.knows_key) {
     sitting.key = idem::machines::key_of_rows(move.relation, move.attachment->column);
+    if (sitting.key.columns == 0) idem::machines::refuse_without_key(move.relation);
     sitting.knows_key = true;
   }
   idem::machines::Change change = {};
@@ -69,7 +69,8 @@ void record(Sitting &sitting, const Move &move, const Former *former) {
   change.key = idem::machines::key_of_row(sitting.key, move.relation, move.slot);
   change.from = move.from.text;
   change.to = move.to.text;
-  if (former != nullptr && idem::machines::is_fired(former->table, former->address))
+  if (former != nullptr &&
+      idem::machines::is_fired(*sitting.attachment, former->table, former->address))
     change.fired = idem::machines::firing;
   idem::machines::collect(change);
   if (!sitting.collects) idem::machines::write_changes();
@@ -130,7 +131,7 @@ void check_change(Sitting &sitting, const Former &former, const Row &row) {
     const Verdict verdict = idem::machines::judge(move);
     require(move, verdict);
     if (verdict == Verdict::same) return;
-    const bool fired = idem::machines::is_fired(former.table, former.address);
+    const bool fired = idem::machines::is_fired(*sitting.attachment, former.table, former.address);
     idem::machines::ask_guards(sitting, move, former.tuple, row.tuple,
                                fired ? idem::machines::firing->event : nullptr);
   }
@@ -231,6 +232,9 @@ IDEM_FUNCTION(idem_pin_version) {
     refuse_use("idem_pin_version() must be fired BEFORE INSERT for each row",
                "Attach the machine with idem_machine_attach(..., version_col => '...').");
   Sitting *sitting = idem::machines::sitting_of(fcinfo, trigger);
+  if (sitting->attachment->row_version == InvalidAttrNumber)
+    refuse_use("idem_pin_version() needs the option row_version",
+               "Attach the machine with idem_machine_attach(..., version_col => '...').");
   const Edition *edition =
       idem::machines::edition_of_row(*sitting, trigger.tg_trigslot, GetCurrentCommandId(false));
   int columns[] = {sitting->attachment->row_version};

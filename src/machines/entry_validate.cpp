@@ -112,15 +112,10 @@ void add_descendants(const idem::server::Rows &rows, Oid table, const Attachment
 }
 
 void add_guards(const idem::server::Rows &rows, const Attachment &attachment) {
-  for (int i = 0; i < attachment.guards; i++) {
-    LOCAL_FCINFO(call, 1);
-    InitFunctionCallInfoData(*call, nullptr, 1, InvalidOid, nullptr, nullptr);
-    call->args[0] = {CStringGetTextDatum(attachment.guard[i].function), false};
-    (void)to_regprocedure(call);
-    if (call->isnull)
+  for (int i = 0; i < attachment.guards; i++)
+    if (!OidIsValid(idem::machines::guard_function_of(attachment.guard[i], attachment.relation)))
       add_problem(rows, nullptr, nullptr,
                   psprintf("guard function %s does not exist", attachment.guard[i].function));
-  }
 }
 
 Datum guards_datum(const Attachment &attachment) {

@@ -87,7 +87,9 @@ Memory memory_of(const EventId &event) {
                     errmsg("event_id must have 1 to %d bytes, not %zu", kMaxEventId, length),
                     errhint("Pass the id that the sender gave the event.")));
   const MemoryContext caller = CurrentMemoryContext;
-  Memory memory = {event.attachment->place.home, event.id, Datum{0}, Datum{0}};
+  // As who may call the functions for records; those write as the owner of the table.
+  const Place &place = event.attachment->place;
+  Memory memory = {{place.home.schema, place.code_owner}, event.id, Datum{0}, Datum{0}};
   Datum values[] = {CStringGetTextDatum(event.attachment->label), PointerGetDatum(event.key),
                     PointerGetDatum(event.id), CStringGetTextDatum(event.event),
                     PointerGetDatum(event.data)};

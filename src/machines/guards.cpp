@@ -10,16 +10,21 @@ namespace idem::machines {
 
 namespace {
 
-Oid function_named(const Guard &guard) {
-  const Datum name = CStringGetTextDatum(guard.function);
-  LOCAL_FCINFO(call, 1);
-  InitFunctionCallInfoData(*call, nullptr, 1, InvalidOid, nullptr, nullptr);
-  call->args[0] = {name, false};
-  const Datum function = to_regprocedure(call);
-  if (!call->isnull) return DatumGetObjectId(function);
+// A guard is known by its name and found by the row type, so that renaming the table does no harm.
+Oid function_for(List *name, Oid row_type, int arguments) {
+  const Oid schema = get_namespace_oid(strVal(linitial(name)), true);
+  const Oid types[] = {row_type, row_type};
+  if (!OidIsValid(schema) || !OidIsValid(row_type)) return InvalidOid;
+  return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(strVal(lsecond(name))),
+                         PointerGetDatum(buildoidvector(types, arguments)),
+                         ObjectIdGetDatum(schema));
+}
+
+[[noreturn]] void refuse_missing(const Guard &guard, Relation relation) {
   ereport(ERROR, (errcode(server::errcode_of(sqlstate::kNoMachine)),
                   errmsg("guard function %s does not exist", guard.function),
-                  errdetail("It guards \"%s\".", guard.transition),
+                  errdetail("It guards \"%s\" and takes one or two rows of table \"%s\".",
+                            guard.transition, RelationGetRelationName(relation)),
                   errhint("Create it again, or attach the machine again with other guards.")));
   pg_unreachable();
 }
@@ -54,20 +59,32 @@ const char *reason_of(const GuardFunction &guard, FunctionCallInfo call, Datum r
 
 }  // namespace
 
+Oid guard_function_of(const Guard &guard, Oid table) {
+  List *name = textToQualifiedNameList(cstring_to_text(guard.function));
+  if (list_length(name) != 2) return InvalidOid;
+  ListCell *cell;
+  foreach (cell, server::ancestors_of(table)) {
+    for (int arguments = 1; arguments <= 2; arguments++) {
+      const Oid function = function_for(name, get_rel_type_id(lfirst_oid(cell)), arguments);
+      if (OidIsValid(function)) return function;
+    }
+  }
+  return InvalidOid;
+}
+
 GuardFunction find_guard(const Guard &guard, Relation relation) {
   GuardFunction found = {};
-  const Oid function = function_named(guard);
+  const Oid function = guard_function_of(guard, RelationGetRelid(relation));
+  if (!OidIsValid(function)) refuse_missing(guard, relation);
   Oid *types;
   int count;
   const Oid result = get_func_signature(function, &types, &count);
   found.sees_former = count == 2;
   found.gives_reason = result == TEXTOID || result == VARCHAROID;
-  if (count < 1 || count > 2 || types[0] != types[count - 1] || get_func_retset(function) ||
-      get_func_prokind(function) != PROKIND_FUNCTION || (!found.gives_reason && result != BOOLOID))
+  if (get_func_retset(function) || get_func_prokind(function) != PROKIND_FUNCTION ||
+      (!found.gives_reason && result != BOOLOID))
     refuse_function(guard, relation);
   found.row_of = get_typ_typrelid(types[0]);
-  if (!OidIsValid(found.row_of) || !server::descends_from(RelationGetRelid(relation), found.row_of))
-    refuse_function(guard, relation);
   if (!server::may_execute(GetUserId(), function))
     aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(function));
   fmgr_info(function, &found.function);

@@ -15,6 +15,9 @@ struct GuardFunction {
   Oid row_of;         // the table whose row type it takes: the relation or a parent of it
 };
 
+// The function of a guard for rows of a table, or InvalidOid. Minds no rights.
+Oid guard_function_of(const Guard &guard, Oid table);
+
 // Finds a guard's function, in CurrentMemoryContext. Raises ID006 when it is not there, and ID400
 // when it cannot be a guard for the relation.
 GuardFunction find_guard(const Guard &guard, Relation relation);

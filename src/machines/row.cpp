@@ -90,6 +90,15 @@ bool is_integer(Oid type, Datum value, std::int64_t *number) {
   return true;
 }
 
+JsonbValue embedded(Jsonb *json) {
+  JsonbValue value;
+  if (JB_ROOT_IS_SCALAR(json) && JsonbExtractScalar(&json->root, &value)) return value;
+  value.type = jbvBinary;
+  value.val.binary.data = &json->root;
+  value.val.binary.len = static_cast<int>(VARSIZE(json)) - VARHDRSZ;
+  return value;
+}
+
 JsonbValue json_of(Datum value, Oid type) {
   constexpr int kUtc = 0;
   JsonbValue json;
@@ -104,6 +113,8 @@ JsonbValue json_of(Datum value, Oid type) {
       // Others are no JSON numbers.
       if (!server::is_finite(DatumGetNumeric(value))) break;
       return numeric_value(value);
+    case JSONBOID:
+      return embedded(DatumGetJsonbP(value));
     case BOOLOID:
       json.type = jbvBool;
       json.val.boolean = DatumGetBool(value);
@@ -201,6 +212,15 @@ RowKey fitting_columns(Jsonb *key, Relation relation, Relation index, AttrNumber
   return {};
 }
 
+// Senders whose numbers are all floating-point ones write 42.0 for 42.
+JsonbValue as_written(const JsonbValue &value) {
+  JsonbValue trimmed = value;
+  if (value.type == jbvNumeric)
+    trimmed.val.numeric = DatumGetNumeric(
+        DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(value.val.numeric)));
+  return trimmed;
+}
+
 void add_condition(KeyCondition *condition, Relation relation, Relation index,
                    const RowKey &columns, AttrNumber status, Jsonb *key) {
   for (int i = 0; i < columns.columns; i++) {
@@ -213,7 +233,7 @@ void add_condition(KeyCondition *condition, Relation relation, Relation index,
     const Oid type = getBaseType(get_atttype(RelationGetRelid(relation), column));
     condition->columns[condition->parameters] = column;
     condition->types[condition->parameters] = type;
-    condition->values[condition->parameters] = server::sql_value(value, type);
+    condition->values[condition->parameters] = server::sql_value(as_written(value), type);
     append_equality(&condition->sql, index, position_in(index, column), name,
                     ++condition->parameters);
   }
@@ -260,6 +280,15 @@ RowKey key_of_rows(Relation relation, AttrNumber status) {
   key = columns_of(index, status);
   index_close(index, AccessShareLock);
   return key;
+}
+
+void refuse_without_key(Relation relation) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("table \"%s\" has no primary key, by which the history could name its "
+                         "rows",
+                         RelationGetRelationName(relation)),
+                  errhint("Add a primary key, or attach the machine without history.")));
+  pg_unreachable();
 }
 
 KeyOfRow key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot) {

@@ -19,6 +19,9 @@ struct RowKey {
 // column, which a table that is partitioned by it must have there: a row keeps its name.
 RowKey key_of_rows(Relation relation, AttrNumber status);
 
+// Raises 55000: the history could not name the table's rows.
+[[noreturn]] void refuse_without_key(Relation relation);
+
 // The key of a row: as jsonb, in which numbers and booleans are such and everything else is a string,
 // dates and times as ISO 8601 whatever the session's DateStyle; and as a number by which an index
 // finds it, which is the integer of a key that is a single one, so that rows next to each other

@@ -48,7 +48,10 @@ int version_of_row(const Attachment &attachment, TupleTableSlot *slot) {
   if (attachment.row_version == InvalidAttrNumber) return 0;
   bool isnull;
   const Datum version = slot_getattr(slot, attachment.row_version, &isnull);
-  return isnull ? 0 : DatumGetInt32(version);
+  if (isnull) return 0;
+  // Which would stand for the newest one.
+  if (DatumGetInt32(version) == 0) return -1;
+  return DatumGetInt32(version);
 }
 
 const StateMap &map_for(Sitting &sitting, const Edition *edition) {
@@ -85,8 +88,8 @@ Sitting *sitting_of(FunctionCallInfo fcinfo, const TriggerData &trigger) {
       static_cast<Sitting *>(MemoryContextAllocZero(function->fn_mcxt, sizeof(Sitting)));
   sitting->attachment = attachment;
   sitting->context = function->fn_mcxt;
-  sitting->guards = static_cast<GuardFunction **>(MemoryContextAllocZero(
-      function->fn_mcxt, (attachment->guards + 1) * sizeof(GuardFunction *)));
+  sitting->guards = static_cast<GuardFunction **>(
+      MemoryContextAllocZero(function->fn_mcxt, (attachment->guards + 1) * sizeof(void *)));
   sitting->collects = tells_end_of_statement(trigger.tg_relation, *trigger.tg_trigger);
   function->fn_extra = sitting;
   return sitting;

@@ -36,6 +36,14 @@ void lock(const Place &place, uint32 key, uint16 kind, LOCKMODE mode) {
   AcceptInvalidationMessages();
 }
 
+Oid owner_of_function(Oid function) {
+  HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", function);
+  const Oid owner = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->proowner;
+  ReleaseSysCache(tuple);
+  return owner;
+}
+
 Oid relation_named(const char *name, Oid schema) {
   const Oid relation = get_relname_relid(name, schema);
   if (!OidIsValid(relation))
@@ -53,6 +61,7 @@ Place place_of(Oid function) {
   place.machines = relation_named("idem_machines", place.home.schema);
   place.history_ids = relation_named("idem_history_ids", place.home.schema);
   place.home.owner = server::owner_of(place.machines);
+  place.code_owner = owner_of_function(function);
   return place;
 }
 

@@ -12,6 +12,7 @@ struct Place {
   server::Home home;
   Oid machines;
   Oid history_ids;  // the sequence
+  Oid code_owner;   // who owns the functions, and may call them all
 };
 
 // Next to a function of the extension. Raises 42P01 when the table is not there.

@@ -37,7 +37,7 @@ Subject find_subject(Relation relation, const Attachment *attachment, const KeyC
   subject.sitting.attachment = attachment;
   subject.sitting.context = caller;
   subject.sitting.guards =
-      static_cast<GuardFunction **>(palloc0((attachment->guards + 1) * sizeof(GuardFunction *)));
+      static_cast<GuardFunction **>(palloc0((attachment->guards + 1) * sizeof(void *)));
   SPI_connect();
   const FoundRow found = find_row(relation, key, lock);
   if (found.row == nullptr) refuse_missing(relation);

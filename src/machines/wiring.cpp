@@ -87,17 +87,19 @@ bool is_taken(Oid table, const char *name) {
   return false;
 }
 
-// Sorts before names of users' triggers, so that what these do in turn comes later. Triggers of a
-// column that has been renamed keep its former name.
-const char *free_name(Oid table, const char *column, const char *suffix) {
-  const char *name = makeObjectName("_idem", column, suffix);
+// AFTER a row is stored we come before triggers of users, so that what these do in turn comes later;
+// BEFORE it we come last, to see what they made of the row. Triggers of a column that has been
+// renamed keep its former name.
+const char *free_name(Oid table, const char *column, const TriggerSql &trigger) {
+  const char *prefix = strncmp(trigger.events, "BEFORE", 6) == 0 ? "zz_idem" : "_idem";
+  const char *name = makeObjectName(prefix, column, trigger.suffix);
   for (int number = 2; is_taken(table, name); number++)
-    name = makeObjectName("_idem", column, psprintf("%s%d", suffix, number));
+    name = makeObjectName(prefix, column, psprintf("%s%d", trigger.suffix, number));
   return name;
 }
 
 void make(Oid table, const Wish &wish, const TriggerSql &trigger) {
-  const char *name = quote_identifier(free_name(table, wish.column, trigger.suffix));
+  const char *name = quote_identifier(free_name(table, wish.column, trigger));
   const char *table_name = server::qualified_name(table);
   const char *schema = quote_identifier(get_namespace_name(wish.schema));
   execute(psprintf("CREATE TRIGGER %s %s ON %s FOR EACH %s%s EXECUTE FUNCTION %s.%s(%s)", name,

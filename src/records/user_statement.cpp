@@ -1,8 +1,8 @@
 #include "records/user_statement.hpp"
 
-#include "server/json_value.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
+#include "server/json_value.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::records {
