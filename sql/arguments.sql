@@ -15,13 +15,25 @@ INSERT INTO plain_values VALUES
     ('max_rows', '1'), ('max_attempts', '3'), ('on_abandoned', 'retry'), ('max_result_bytes', '1000'),
     ('on_expiry', 'delete'), ('require_fingerprint', 'false'), ('member', 'regress_idem_argument'),
     ('role', 'regress_idem_argument'), ('operator', 'false'), ('rel', 'plain_table'), ('col', 'at'), ('after', '1 d'),
-    ('batch', '10'), ('archive', NULL);
+    ('batch', '10'), ('archive', NULL), ('diagram', E'stateDiagram-v2\n[*] --> a'), ('initial', '{a}'),
+    ('transitions', '{{a,b}}'), ('machine', 'plain'), ('history', 'false'), ('guards', '{}'), ('allow_null', 'false'),
+    ('always', 'false'), ('machine_col', 'machine'), ('version_col', 'v'), ('validate', 'true'),
+    ('states', '{"new": "paid"}'), ('version', '1'), ('format', 'mermaid'), ('from_state', 'new'), ('to_state', 'paid'), ('event', 'pay'),
+    ('event_id', 'e');
 INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
+-- Machines have a table and a name of their own.
+SELECT idem_machine_define('plain', '{new}', '{{new,paid,pay},{paid,shipped,ship}}');
+CREATE TABLE judged_table (id integer PRIMARY KEY, status text, machine text, v integer);
+SELECT idem_machine_attach('judged_table', 'status', 'plain', machine_col => 'machine', version_col => 'v');
+INSERT INTO judged_table VALUES (1, 'new');
+INSERT INTO plain_values SELECT argument, value, proname
+FROM pg_proc, (VALUES ('rel', 'judged_table'), ('col', 'status'), ('key', '1'), ('name', 'plain')) AS v (argument, value)
+WHERE proname ~ '^idem_(machine_.*|fire|allowed_events|history_of)$' AND proname <> 'idem_machine_define';
 CREATE TABLE empty_values (type regtype PRIMARY KEY, value text);
 INSERT INTO empty_values VALUES ('text', ''), ('bytea', ''), ('jsonb', '""'), ('text[]', '{}'), ('integer', '0'),
     ('bigint', '0'), ('name', ''), ('regclass', '0'), ('regrole', '0');
 CREATE VIEW arguments AS
-    SELECT p.oid, p.proname AS function, a.argument, a.type::oid::regtype AS type, a.place,
+    SELECT p.oid, p.proname AS function, p.pronargs AS arguments, a.argument, a.type::oid::regtype AS type, a.place,
         (SELECT value FROM plain_values AS v WHERE v.argument = a.argument AND v.function IN ('', p.proname)
         ORDER BY v.function DESC LIMIT 1) AS value,
         p.provariadic <> 0 AND a.place = cardinality(p.proargtypes) AS is_variadic
@@ -58,14 +70,14 @@ EXCEPTION
     WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
 CREATE VIEW answers AS
-    SELECT a.function, a.argument, a.place, attempt(call_with(a.oid, a.argument, NULL)) AS when_null,
+    SELECT a.function, a.arguments, a.argument, a.place, attempt(call_with(a.oid, a.argument, NULL)) AS when_null,
         attempt(call_with(a.oid, a.argument, e.value)) AS when_empty, e.type IS NULL AS never_empty
     FROM arguments AS a LEFT JOIN empty_values AS e USING (type);
-SELECT function, attempt(call_with(oid, NULL, NULL)) AS when_plain FROM arguments GROUP BY oid, function
-ORDER BY function;
+SELECT function, attempt(call_with(oid, NULL, NULL)) AS when_plain FROM arguments GROUP BY oid, function, arguments
+ORDER BY function, arguments;
 CREATE TABLE read_committed AS SELECT * FROM answers;
 SELECT function, argument, when_null, CASE WHEN NOT never_empty THEN when_empty END AS when_empty
-FROM read_committed ORDER BY function, place;
+FROM read_committed ORDER BY function, arguments, place;
 -- The other isolation levels give the same answers.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT * FROM answers EXCEPT SELECT * FROM read_committed;
@@ -80,5 +92,9 @@ DROP VIEW answers;
 DROP FUNCTION attempt, call_with;
 DROP VIEW arguments;
 SELECT count(*) FROM idem_expiries;
+SELECT version, count(*) FROM idem_machines GROUP BY version;
+SELECT status, v FROM judged_table;
+DROP TABLE judged_table;
+DELETE FROM idem_machines;
 DROP TABLE plain_table, plain_values, empty_values, read_committed;
 DROP ROLE regress_idem_argument;

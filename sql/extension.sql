@@ -13,7 +13,7 @@ CREATE VIEW functions AS
 
 -- What may be planned how.
 SELECT proname, provolatile, proparallel, proisstrict, prosecdef, proleakproof, pronargs, pronargdefaults
-FROM functions ORDER BY proname;
+FROM functions ORDER BY proname, pronargs;
 -- Everything is described, and carries the prefix.
 SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension
@@ -35,6 +35,8 @@ DROP VIEW functions;
 DROP EXTENSION pg_idem;
 CREATE SCHEMA "My schema @ 1.";
 CREATE EXTENSION pg_idem SCHEMA "My schema @ 1.";
+CREATE TABLE judged (id integer PRIMARY KEY, state text);
+INSERT INTO judged VALUES (1, 'a');
 CREATE FUNCTION live(s text) RETURNS TABLE (step integer, answer text) LANGUAGE plpgsql AS $$
 DECLARE
     calls text[] := ARRAY[
@@ -45,6 +47,16 @@ DECLARE
         'lease_expires_at > now() + ''59 min'' FROM %1$I.idem_begin(''k'', ''s'')', '%1$I.idem_scope_reset(''s'')',
         '%1$I.idem_purge()', 'action FROM %1$I.idem_stat_cleanup', 'count(*) FROM %1$I.idem_expire_run()',
         '%1$I.idem_cleanup_pause()', '%1$I.idem_cleanup_resume()', '%1$I.idem_cleanup_resume()',
+        '%1$I.idem_machine_define(''m'', ''{a}'', ''{{a,b,go},{b,a,back}}'')',
+        '%1$I.idem_can_transition(''m'', ''a'', ''b'')',
+        'format(''%%s'', %1$I.idem_machine_attach(''judged'', ''state'', ''m''))',
+        'outcome FROM %1$I.idem_fire(''judged'', ''1'', ''go'')',
+        'outcome FROM %1$I.idem_fire(''judged'', ''1'', ''back'', ''e'')',
+        'outcome FROM %1$I.idem_fire(''judged'', ''1'', ''back'', ''e'')',
+        'count(*) FROM %1$I.idem_history_of(''judged'', ''1'')',
+        'event FROM %1$I.idem_allowed_events(''judged'', ''1'')',
+        'col FROM %1$I.idem_machine_attachments', 'count(*) FROM %1$I.idem_machine_validate(''judged'')',
+        '%1$I.idem_machine_detach(''judged'', ''state'')',
         '%1$I.idem_forget(''k'')', '%1$I.idem_forget(''e'')', '%1$I.idem_forget(''k'', ''s'', true)',
         '%1$I.idem_grant(''regress_idem_app'', true)',
         '%1$I.idem_revoke(''regress_idem_app'')', 'count(*) FROM %1$I.idem_records'];
@@ -65,6 +77,15 @@ SELECT outcome FROM "its $""other""\'s ".idem_begin('kept');
 ALTER SCHEMA "its $""other""\'s " RENAME TO idem;
 SELECT outcome FROM idem.idem_begin('kept');
 SELECT string_agg(answer, ' ' ORDER BY step) FROM live('idem');
+-- Tables with a machine follow, too.
+SELECT idem.idem_machine_attach('judged', 'state', 'm', history => true);
+ALTER SCHEMA idem RENAME TO "idem 3";
+UPDATE judged SET state = 'b';
+SELECT outcome FROM "idem 3".idem_fire('judged', '1', 'back');
+SELECT from_state, to_state, event FROM "idem 3".idem_history_of('judged', '1');
+ALTER SCHEMA "idem 3" RENAME TO idem;
+UPDATE judged SET state = 'nowhere';
+\echo :SQLSTATE
 -- In one transaction.
 BEGIN;
 ALTER SCHEMA idem RENAME TO idem2;
@@ -73,8 +94,12 @@ ROLLBACK;
 SELECT outcome FROM idem.idem_begin('kept');
 DROP SCHEMA "My schema @ 1." CASCADE;
 
--- Dropped and created again: in the session, in one transaction, elsewhere.
+-- Dropped and created again: in the session, in one transaction, elsewhere. What it judges is said, and goes along.
 DROP EXTENSION pg_idem;
+\echo :SQLSTATE
+DROP EXTENSION pg_idem CASCADE;
+SELECT count(*) FROM pg_trigger WHERE tgrelid = 'judged'::regclass;
+UPDATE judged SET state = 'a';
 CREATE EXTENSION pg_idem SCHEMA idem;
 SELECT string_agg(answer, ' ' ORDER BY step) FROM live('idem');
 BEGIN;

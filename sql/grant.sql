@@ -25,7 +25,8 @@ SELECT * FROM callable ORDER BY function;
 SELECT role, object, string_agg(privilege, ' ' ORDER BY privilege) FILTER (WHERE has) AS privileges
 FROM unnest(ARRAY['regress_idem_app', 'regress_idem_operator']) AS role,
     unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history', 'idem_history_ids',
-        'idem_machines', 'idem_records', 'idem_scopes', 'idem_stat_cleanup', 'idem_tokens']) AS object,
+        'idem_machine_attachments', 'idem_machines', 'idem_records', 'idem_scopes', 'idem_stat_cleanup',
+        'idem_tokens']) AS object,
     unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS privilege,
     LATERAL (SELECT has_table_privilege(role, object, privilege) AS has) AS h
 GROUP BY role, object ORDER BY role, object;
@@ -71,6 +72,8 @@ SELECT FROM idem_cleanup_paused;
 SELECT FROM idem_history;
 SELECT FROM idem_machines;
 SELECT nextval('idem_history_ids');
+SELECT FROM idem_machine_attachments;
+SELECT idem_machine_define('grant', '{a}', '{}');
 \set VERBOSITY default
 SET ROLE regress_idem_member;
 SELECT outcome, result FROM idem_begin('k', 'grant');
@@ -85,6 +88,9 @@ SELECT idem_cleanup_resume();
 SELECT count(*) FROM idem_expire_run();
 SELECT FROM idem_archive LIMIT 0;
 SELECT FROM idem_expiries LIMIT 0;
+SELECT FROM idem_machines LIMIT 0;
+SELECT FROM idem_history LIMIT 0;
+SELECT count(*) FROM idem_machine_attachments;
 \set VERBOSITY sqlstate
 DELETE FROM idem_records;
 DELETE FROM idem_cleanup_paused;
@@ -103,8 +109,8 @@ SELECT idem_revoke('regress_idem_operator'), idem_revoke('"regress idem ""odd"" 
 SELECT idem_revoke('regress_idem_operator');
 SELECT bool_or(operator OR odd) AS revoked_roles, count(*) FILTER (WHERE app) AS app FROM callable;
 SELECT bool_or(has_table_privilege('regress_idem_operator', object, 'SELECT')) AS tables
-FROM unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history', 'idem_machines',
-        'idem_records', 'idem_scopes', 'idem_stat_cleanup']) AS object;
+FROM unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history',
+        'idem_machine_attachments', 'idem_machines', 'idem_records', 'idem_scopes', 'idem_stat_cleanup']) AS object;
 SELECT idem_grant(NULL);
 \echo :SQLSTATE
 SELECT idem_revoke(NULL);

@@ -16,9 +16,9 @@ CREATE VIEW months AS
         AND c.relname <> to_char(now() AT TIME ZONE 'UTC' + interval '1 month', '"idem_history_"YYYY_MM')
     ORDER BY c.relname;
 CREATE FUNCTION enter(event text, at timestamptz DEFAULT now()) RETURNS bigint LANGUAGE sql AS $$
-    INSERT INTO idem_history (at, attachment, key, machine, machine_version, from_state, to_state, event, data, xid,
-        role)
-    VALUES (at, 'public.orders.status', '{"id": 1}', 'order', 1, 'new', 'paid', event, 'null', pg_current_xact_id(),
+    INSERT INTO idem_history (at, attachment, key, key_hash, machine, machine_version, from_state, to_state, event,
+        data, xid, role)
+    VALUES (at, 'public.orders.status', '{"id": 1}', 1, 'order', 1, 'new', 'paid', event, 'null', pg_current_xact_id(),
         current_user) RETURNING id
 $$;
 CREATE PROCEDURE drop_months() LANGUAGE plpgsql AS $$

@@ -202,7 +202,8 @@ SELECT rel, col, history, always FROM idem_machine_attachments;
 -- Then replicas judge as well, and keep a history.
 SET session_replication_role = replica;
 SELECT attempt('INSERT INTO refused (id, status) VALUES (70, ''paid'')'),
-    attempt('INSERT INTO refused (id, status) VALUES (70, ''new'')'), attempt('UPDATE refused SET status = ''shipped''');
+    attempt('INSERT INTO refused (id, status) VALUES (70, ''new'')'),
+    attempt('UPDATE refused SET status = ''shipped''');
 RESET session_replication_role;
 SELECT key, to_state FROM idem_history;
 DELETE FROM refused;
