@@ -18,8 +18,8 @@ INSERT INTO plain_values VALUES
     ('batch', '10'), ('archive', NULL), ('diagram', E'stateDiagram-v2\n[*] --> a'), ('initial', '{a}'),
     ('transitions', '{{a,b}}'), ('machine', 'plain'), ('history', 'false'), ('guards', '{}'), ('allow_null', 'false'),
     ('always', 'false'), ('machine_col', 'machine'), ('version_col', 'v'), ('validate', 'true'),
-    ('states', '{"new": "paid"}'), ('version', '1'), ('format', 'mermaid'), ('from_state', 'new'), ('to_state', 'paid'), ('event', 'pay'),
-    ('event_id', 'e');
+    ('states', '{"new": "paid"}'), ('version', '1'), ('format', 'mermaid'), ('from_state', 'new'),
+    ('to_state', 'paid'), ('event', 'pay'), ('event_id', 'e');
 INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
 -- Machines have a table and a name of their own.
 SELECT idem_machine_define('plain', '{new}', '{{new,paid,pay},{paid,shipped,ship}}');
@@ -27,7 +27,8 @@ CREATE TABLE judged_table (id integer PRIMARY KEY, status text, machine text, v 
 SELECT idem_machine_attach('judged_table', 'status', 'plain', machine_col => 'machine', version_col => 'v');
 INSERT INTO judged_table VALUES (1, 'new');
 INSERT INTO plain_values SELECT argument, value, proname
-FROM pg_proc, (VALUES ('rel', 'judged_table'), ('col', 'status'), ('key', '1'), ('name', 'plain')) AS v (argument, value)
+FROM pg_proc,
+    (VALUES ('rel', 'judged_table'), ('col', 'status'), ('key', '1'), ('name', 'plain')) AS v (argument, value)
 WHERE proname ~ '^idem_(machine_.*|fire|allowed_events|history_of)$' AND proname <> 'idem_machine_define';
 CREATE TABLE empty_values (type regtype PRIMARY KEY, value text);
 INSERT INTO empty_values VALUES ('text', ''), ('bytea', ''), ('jsonb', '""'), ('text[]', '{}'), ('integer', '0'),

@@ -54,8 +54,8 @@ SELECT * FROM idem_fire('orders', '4', 'move', event_id => 'm2');
 SELECT event, to_state, refusal FROM idem_allowed_events('orders', '4');
 SELECT key, from_state, to_state, event, event_id FROM idem_history ORDER BY id;
 
--- The answer to an event id stays what it was, whatever the row does meanwhile and however its key is given; with another
--- event or other data it is refused.
+-- The answer to an event id stays what it was, whatever the row does meanwhile and however its key is given; with
+-- another event or other data it is refused.
 SELECT * FROM idem_fire('orders', '{"id": 5}', 'pay', 'e1', '{"amount": 10.50, "by": ["card", null]}');
 SELECT * FROM idem_fire('orders', '{"code": "code 5"}', 'pay', 'e1', '{"by": ["card", null], "amount": 10.50}');
 SELECT * FROM idem_fire('orders', '{"a": 5, "b": 5}', 'ship');

@@ -155,6 +155,26 @@ INSERT INTO half VALUES (2, 'shipped');
 SELECT attempt('INSERT INTO half VALUES (1, ''shipped'')'), attempt('UPDATE half SET id = 1');
 DROP TABLE half;
 
+-- A table with a machine of its own becomes a partition once that is detached. Rows can be named through either table.
+CREATE TABLE whole (id integer PRIMARY KEY, status text) PARTITION BY RANGE (id);
+CREATE TABLE part (id integer PRIMARY KEY, status text);
+SELECT idem_machine_attach(rel, 'status', 'order', history => true) FROM unnest('{whole,part}'::regclass[]) AS rel;
+SELECT attempt('ALTER TABLE whole ATTACH PARTITION part DEFAULT');
+SELECT idem_machine_detach('part', 'status');
+ALTER TABLE whole ATTACH PARTITION part DEFAULT;
+DELETE FROM idem_history;
+INSERT INTO part VALUES (1, 'new');
+SELECT * FROM idem_fire('part', '1', 'pay', 'e');
+SELECT * FROM idem_fire('whole', '1', 'pay', 'e');
+UPDATE part SET status = 'shipped';
+SELECT from_state, to_state, event FROM idem_history_of('whole', '1') INTERSECT ALL
+SELECT from_state, to_state, event FROM idem_history_of('part', '1') ORDER BY 2;
+SELECT * FROM idem_machine_validate('part');
+SELECT idem_machine_migrate('part', 'status', '{"shipped": "back"}');
+SELECT * FROM history;
+DROP TABLE whole;
+DELETE FROM idem_history;
+
 -- A foreign key that moves rows, two levels deep.
 CREATE TABLE regions (id integer PRIMARY KEY);
 INSERT INTO regions VALUES (1);
