@@ -124,6 +124,39 @@ SQL
 		"1\nERROR:  ID005\napplied\nreplayed\nt|t|t\nship|shipped\n1\n0\nt", "all goes well with $name");
 }
 
+# Two columns whose names differ at the end.
+my @columns = map { 'x' x 62 . $_ } 1, 2;
+is( $strange->query(<<"SQL"),
+SELECT idem_machine_define('m', ARRAY['new'], ARRAY[['new','old']]);
+CREATE TABLE two (id int PRIMARY KEY, $columns[0] text DEFAULT 'new', $columns[1] text DEFAULT 'new');
+SELECT FROM idem_machine_attach('two', '$columns[0]', 'm', history => true);
+SELECT FROM idem_machine_attach('two', '$columns[1]', 'm', history => true);
+INSERT INTO two VALUES (1);
+UPDATE two SET $columns[0] = 'bad';
+UPDATE two SET $columns[1] = 'bad';
+UPDATE two SET $columns[0] = 'old', $columns[1] = 'old';
+SELECT count(*) FROM idem_history WHERE from_state = 'new' AND to_state = 'old';
+SELECT idem_machine_detach('two', '$columns[0]');
+UPDATE two SET $columns[0] = 'bad';
+UPDATE two SET $columns[1] = 'bad';
+SQL
+	"1\nERROR:  ID004\nERROR:  ID004\n2\nt\nERROR:  ID004", 'two long names that differ at the end are told apart');
+# A name that a renamed column has left.
+is( $strange->query(<<'SQL'),
+CREATE TABLE renamed (id int PRIMARY KEY, status text DEFAULT 'new');
+SELECT FROM idem_machine_attach('renamed', 'status', 'm', history => true);
+ALTER TABLE renamed RENAME status TO former;
+ALTER TABLE renamed ADD status text DEFAULT 'new';
+SELECT FROM idem_machine_attach('renamed', 'status', 'm', history => true);
+INSERT INTO renamed VALUES (1);
+UPDATE renamed SET former = 'bad';
+UPDATE renamed SET status = 'bad';
+UPDATE renamed SET status = 'old';
+SELECT col, attachment FROM idem_machine_attachments WHERE rel = 'renamed'::regclass ORDER BY attachment;
+SELECT to_state FROM idem_history_of('renamed', '1', 'status');
+SQL
+	"ERROR:  ID004\nERROR:  ID004\nformer|\"my ext\".renamed.status\nstatus|\"my ext\".renamed.status#2\nnew\nold",
+	'and so are a renamed column and the one that has its name now');
 $_->close for $session, $strange;
 
 done_testing();
