@@ -64,6 +64,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/machines/entry_validate.cpp \
 	src/machines/event_memory.cpp \
 	src/machines/guards.cpp \
+	src/machines/history_writer.cpp \
 	src/machines/judge.cpp \
 	src/machines/migration.cpp \
 	src/machines/moved.cpp \

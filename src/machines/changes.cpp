@@ -1,6 +1,7 @@
 #include "machines/changes.hpp"
 
 #include "machines/history_months.hpp"
+#include "machines/history_writer.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::machines {
@@ -8,55 +9,66 @@ namespace idem::machines {
 namespace {
 
 constexpr const char *kChanges = "idem_changes";
-constexpr int kColumns = 12;
+// In the order of idem_history.
+constexpr struct {
+  const char *name;
+  Oid type;
+  bool required;
+} kColumns[] = {{"id", INT8OID, true},
+                {"at", TIMESTAMPTZOID, true},
+                {"attachment", TEXTOID, true},
+                {"key", JSONBOID, true},
+                {"key_hash", INT8OID, true},
+                {"machine", TEXTOID, true},
+                {"machine_version", INT4OID, true},
+                {"from_state", TEXTOID, false},
+                {"to_state", TEXTOID, false},
+                {"event", TEXTOID, false},
+                {"event_id", TEXTOID, false},
+                {"data", JSONBOID, false},
+                {"xid", XID8OID, true},
+                {"role", TEXTOID, true},
+                {"application_name", TEXTOID, false}};
+
+#define COLUMNS                                                                               \
+  "id, at, attachment, key, key_hash, machine, machine_version, from_state, to_state, event," \
+  " event_id, data, xid, role, application_name"
 
 server::Statement write_statement = {
-    "INSERT INTO @idem_history (id, at, attachment, key, key_hash, machine, machine_version, "
-    "from_state,"
-    " to_state, event, event_id, data, xid, role, application_name)"
-    " SELECT id, at, attachment, key, key_hash, machine, machine_version, from_state, to_state, "
-    "event, "
-    "event_id,"
-    " data, $1, $2, $3 FROM idem_changes",
-    3,
-    {XID8OID, NAMEOID, TEXTOID}};
+    "INSERT INTO @idem_history (" COLUMNS ") SELECT " COLUMNS " FROM idem_changes", 0, {}};
+
+#undef COLUMNS
 
 // Changes made in one subtransaction by one role.
 struct Collected {
   SubTransactionId subtransaction;
   Oid role;
   const char *application;
+  Datum role_name;  // text, as is the next
+  Datum application_name;
   server::Home home;
-  TimestampTz first;  // when they were made
+  TimestampTz first;  // the earliest and the latest of them
   TimestampTz last;
-  TupleDesc descriptor;
   Tuplestorestate *rows;
   MemoryContext context;  // of all this
   Collected *outer;
 };
 Collected *collected = nullptr;
 
-TupleDesc describe_changes() {
-  constexpr struct {
-    const char *name;
-    Oid type;
-  } kDescription[kColumns] = {{"id", INT8OID},
-                              {"at", TIMESTAMPTZOID},
-                              {"attachment", TEXTOID},
-                              {"key", JSONBOID},
-                              {"key_hash", INT8OID},
-                              {"machine", TEXTOID},
-                              {"machine_version", INT4OID},
-                              {"from_state", TEXTOID},
-                              {"to_state", TEXTOID},
-                              {"event", TEXTOID},
-                              {"event_id", TEXTOID},
-                              {"data", JSONBOID}};
-  TupleDesc descriptor = CreateTemplateTupleDesc(kColumns);
-  for (int i = 0; i < kColumns; i++)
-    TupleDescInitEntry(descriptor, static_cast<AttrNumber>(i + 1), kDescription[i].name,
-                       kDescription[i].type, -1, 0);
-  return descriptor;
+// Once for the session.
+TupleDesc description_of_changes() {
+  static TupleDesc description = nullptr;
+  if (description != nullptr) return description;
+  const MemoryContext caller = MemoryContextSwitchTo(CacheMemoryContext);
+  TupleDesc made = CreateTemplateTupleDesc(lengthof(kColumns));
+  for (int i = 0; i < static_cast<int>(lengthof(kColumns)); i++) {
+    TupleDescInitEntry(made, static_cast<AttrNumber>(i + 1), kColumns[i].name, kColumns[i].type, -1,
+                       0);
+    TupleDescAttr(made, i)->attnotnull = kColumns[i].required;
+  }
+  MemoryContextSwitchTo(caller);
+  description = made;
+  return description;
 }
 
 void write_the_rest() {
@@ -134,9 +146,11 @@ Collected *collected_here(const server::Home &home) {
   one->subtransaction = here;
   one->role = GetUserId();
   one->application = pstrdup(application_name);
+  one->role_name = CStringGetTextDatum(GetUserNameFromId(one->role, false));
+  one->application_name = CStringGetTextDatum(one->application);
   one->home = home;
-  one->first = GetCurrentTimestamp();
-  one->descriptor = describe_changes();
+  one->first = DT_NOEND;
+  one->last = DT_NOBEGIN;
   one->rows = begin_rows();
   one->context = context;
   one->outer = collected;
@@ -158,28 +172,30 @@ NullableDatum pointer_or_null(const Value *value) {
 // Where they go must be known before they are on their way. It was made with the attachment, but may
 // not have come along with a table that was restored.
 void prepare_places(const Collected &one) {
-  server::provide_default_partition(kHistory, one.home);
+  if (!OidIsValid(server::partition_for(kHistory, one.home, one.first)))
+    server::provide_default_partition(kHistory, one.home);
   server::await_month(kHistory, one.home, one.first);
   server::await_month(kHistory, one.home, one.last);
 }
 
-void write(Collected &one) {
-  prepare_places(one);
+void write_by_sql(const Collected &one) {
   EphemeralNamedRelationData relation = {};
   relation.md.name = const_cast<char *>(kChanges);
-  relation.md.tupdesc = one.descriptor;
+  relation.md.tupdesc = description_of_changes();
   relation.md.enrtype = ENR_NAMED_TUPLESTORE;
   relation.md.enrtuples = static_cast<double>(tuplestore_tuple_count(one.rows));
   relation.reldata = one.rows;
-  NameData role;
-  namestrcpy(&role, GetUserNameFromId(one.role, false));
-  Datum values[] = {FullTransactionIdGetDatum(GetTopFullTransactionId()), NameGetDatum(&role),
-                    CStringGetTextDatum(one.application)};
   SPI_connect();
   if (SPI_register_relation(&relation) != SPI_OK_REL_REGISTER)
     elog(ERROR, "SPI_register_relation failed");
-  (void)server::run(write_statement, one.home, values, nullptr, false, 0);
+  (void)server::run(write_statement, one.home, nullptr, nullptr, false, 0);
   SPI_finish();
+}
+
+void write(Collected &one) {
+  prepare_places(one);
+  if (!write_directly({one.home, one.rows, description_of_changes(), one.first, one.last}))
+    write_by_sql(one);
   dispose(one);
 }
 
@@ -202,11 +218,13 @@ bool is_fired(const Attachment &attachment, Oid table, ItemPointer row) {
 
 void collect(const Change &change) {
   Collected *into = collected_here(change.attachment->place.home);
-  into->last = GetCurrentTimestamp();
   const Firing *fired = change.fired;
-  const NullableDatum row[kColumns] = {
+  const TimestampTz now = GetCurrentTimestamp();
+  into->first = Min(into->first, now);
+  into->last = Max(into->last, now);
+  const NullableDatum row[] = {
       {Int64GetDatum(nextval_internal(change.attachment->place.history_ids, false)), false},
-      {TimestampTzGetDatum(into->last), false},
+      {TimestampTzGetDatum(now), false},
       text_or_null(change.attachment->label),
       {JsonbPGetDatum(change.key.json), false},
       {Int64GetDatum(change.key.hash), false},
@@ -216,14 +234,18 @@ void collect(const Change &change) {
       text_or_null(change.to),
       text_or_null(fired != nullptr ? fired->event : nullptr),
       pointer_or_null(fired != nullptr ? fired->event_id : nullptr),
-      pointer_or_null(fired != nullptr ? fired->data : nullptr)};
-  Datum values[kColumns];
-  bool nulls[kColumns];
-  for (int i = 0; i < kColumns; i++) {
+      pointer_or_null(fired != nullptr ? fired->data : nullptr),
+      {FullTransactionIdGetDatum(GetTopFullTransactionId()), false},
+      {into->role_name, false},
+      {into->application_name, false}};
+  static_assert(lengthof(row) == lengthof(kColumns));
+  Datum values[lengthof(row)];
+  bool nulls[lengthof(row)];
+  for (std::size_t i = 0; i < lengthof(row); i++) {
     values[i] = row[i].value;
     nulls[i] = row[i].isnull;
   }
-  tuplestore_putvalues(into->rows, into->descriptor, values, nulls);
+  tuplestore_putvalues(into->rows, description_of_changes(), values, nulls);
 }
 
 void write_changes() {

@@ -126,6 +126,17 @@ const Edition *edition_of(const Place &place, const char *name, int version) {
   return edition;
 }
 
+bool is_known(const Known &known, std::string_view name, int version) {
+  return known.generation == generation && known.version == version && name == known.edition->name;
+}
+
+const Edition *look_up(const Place &place, const char *name, int version, Known *known) {
+  const uint64 before = generation;
+  const Edition *edition = edition_of(place, name, version);
+  *known = {edition, version, before};
+  return edition;
+}
+
 namespace {
 
 // What statements of this transaction met. Few are under way at once: a statement, and those of the

@@ -20,6 +20,15 @@ struct Edition {
 // lock, or look for news, on.
 const Edition *edition_of(const Place &place, const char *name, int version);
 
+// A version that was looked up, for whoever asks about the same one again and again.
+struct Known {
+  const Edition *edition;
+  int version;  // as asked for
+  std::uint64_t generation;
+};
+bool is_known(const Known &known, std::string_view name, int version);
+const Edition *look_up(const Place &place, const char *name, int version, Known *known);
+
 // The same, but null when it is missing.
 const Edition *find_edition(const Place &place, const char *name, int version);
 

@@ -1,6 +1,7 @@
 // idem_can_transition and idem_check_transition: asking a machine without a table.
 
 #include "machines/arguments.hpp"
+#include "machines/definition.hpp"
 #include "machines/editions.hpp"
 #include "machines/judge.hpp"
 #include "server/arguments.hpp"
@@ -23,19 +24,29 @@ struct Question {
   StateIndex to_state;
 };
 
-// The machine that was asked last at this place of a query.
+// What was asked at this place of a query, which mostly asks about one machine.
 struct Asked {
   idem::machines::Place place;
+  idem::machines::Known known;
 };
 
-const idem::machines::Place &place_for(FunctionCallInfo fcinfo) {
+Asked &asked_at(FunctionCallInfo fcinfo) {
   FmgrInfo *function = fcinfo->flinfo;
   if (function->fn_extra == nullptr) {
-    auto *asked = static_cast<Asked *>(MemoryContextAlloc(function->fn_mcxt, sizeof(Asked)));
+    auto *asked = static_cast<Asked *>(MemoryContextAllocZero(function->fn_mcxt, sizeof(Asked)));
     asked->place = idem::machines::place_of(function->fn_oid);
     function->fn_extra = asked;
   }
-  return static_cast<const Asked *>(function->fn_extra)->place;
+  return *static_cast<Asked *>(function->fn_extra);
+}
+
+const Edition *edition_asked_for(FunctionCallInfo fcinfo) {
+  Asked &asked = asked_at(fcinfo);
+  const text *name =
+      idem::server::required_text(fcinfo, 0, "machine", idem::machines::kMaxNameBytes);
+  const int version = idem::machines::version_argument(fcinfo, 3);
+  if (idem::machines::is_known(asked.known, view_of(name), version)) return asked.known.edition;
+  return idem::machines::look_up(asked.place, text_to_cstring(name), version, &asked.known);
 }
 
 StateIndex state_argument(const Edition *edition, NullableDatum argument) {
@@ -47,9 +58,7 @@ Question question_of(FunctionCallInfo fcinfo) {
   Question question = {};
   question.from = fcinfo->args[1];
   question.to = fcinfo->args[2];
-  const char *machine = idem::machines::required_machine(fcinfo, 0, "machine");
-  question.edition = idem::machines::edition_of(place_for(fcinfo), machine,
-                                                idem::machines::version_argument(fcinfo, 3));
+  question.edition = edition_asked_for(fcinfo);
   question.from_state = state_argument(question.edition, question.from);
   question.to_state = state_argument(question.edition, question.to);
   return question;

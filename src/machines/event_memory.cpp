@@ -28,10 +28,8 @@ server::Statement recall_statement = {
     2,
     {TEXTOID, BYTEAOID}};
 
-server::Statement claim_statement = {"SELECT outcome, result, token FROM @idem_begin($1, " SCOPE
-                                     ", $2, wait => '0'::pg_catalog.interval)",
-                                     2,
-                                     {TEXTOID, BYTEAOID}};
+server::Statement claim_statement = {
+    "SELECT outcome, result, token FROM @idem_begin($1, " SCOPE ", $2)", 2, {TEXTOID, BYTEAOID}};
 
 server::Statement keep_statement = {
     "SELECT @idem_finish($1, $3, " SCOPE ", $2)", 3, {TEXTOID, INT8OID, JSONBOID}};

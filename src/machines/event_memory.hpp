@@ -32,7 +32,7 @@ Memory memory_of(const EventId &event);
 const Jsonb *recall(const Memory &memory);
 
 // The same, and claims the id when it is not known, for this transaction to keep what it does. Hold
-// the lock of the row: two that fire the same event then never wait for each other here.
+// the lock of the row: whoever else fires the event has waited for that already.
 const Jsonb *claim(const Memory &memory, std::int64_t *token);
 
 // Keeps what the event did, under the claim's token.

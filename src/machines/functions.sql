@@ -157,7 +157,7 @@ CREATE FUNCTION @extschema@.idem_history_of(
     OUT machine text,
     OUT machine_version integer,
     OUT xid xid8,
-    OUT role name,
+    OUT role text,
     OUT application_name text
 ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;

@@ -90,7 +90,8 @@ Sitting *sitting_of(FunctionCallInfo fcinfo, const TriggerData &trigger) {
   sitting->context = function->fn_mcxt;
   sitting->guards = static_cast<GuardFunction **>(
       MemoryContextAllocZero(function->fn_mcxt, (attachment->guards + 1) * sizeof(void *)));
-  sitting->collects = tells_end_of_statement(trigger.tg_relation, *trigger.tg_trigger);
+  sitting->collects =
+      attachment->history && tells_end_of_statement(trigger.tg_relation, *trigger.tg_trigger);
   function->fn_extra = sitting;
   return sitting;
 }

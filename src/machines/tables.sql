@@ -36,7 +36,7 @@ CREATE TABLE @extschema@.idem_history (
     event_id text COLLATE "C",
     data jsonb,
     xid xid8 NOT NULL,
-    role name NOT NULL,
+    role text COLLATE "C" NOT NULL,
     application_name text COLLATE "C"
 ) PARTITION BY RANGE (at);
 REVOKE ALL ON TABLE @extschema@.idem_history FROM PUBLIC;

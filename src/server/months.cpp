@@ -188,6 +188,12 @@ void drop(void *argument) {
 
 }  // namespace
 
+Oid partition_for(const MonthlyTable &table, const Home &home, TimestampTz time) {
+  const Oid month = get_relname_relid(month_of(table, time).name, home.schema);
+  if (OidIsValid(month) && get_rel_relispartition(month)) return month;
+  return get_relname_relid(default_partition_of(table), home.schema);
+}
+
 void provide_default_partition(const MonthlyTable &table, const Home &home) {
   if (has_default_partition(table, home)) return;
   LockRelationOid(parent_of_months(table, home), ShareUpdateExclusiveLock);

@@ -25,6 +25,10 @@ void provide_default_partition(const MonthlyTable &table, const Home &home);
 // belongs there.
 void await_month(const MonthlyTable &table, const Home &home, TimestampTz time);
 
+// The partition that takes what is of `time`, going by its name: the month, or else the default one,
+// or InvalidOid.
+Oid partition_for(const MonthlyTable &table, const Home &home, TimestampTz time);
+
 // Makes the month of `now` unless it is there, and the next one if that is near; they take over
 // what the default partition has of them. Takes locks that neither reads conflict with nor writes,
 // but for those to the default partition. Raises 42P07 when another relation has the name.
