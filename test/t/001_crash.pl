@@ -28,7 +28,7 @@ sub kill_and_recover
 	kill 'KILL', $session->backend;
 	$session->close;
 	wait_for(sub { log_since($node, $position) =~ /all server processes terminated; reinitializing/ }, 'crash');
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the server did not recover';
+	wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
 	return;
 }
 

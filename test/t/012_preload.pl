@@ -33,7 +33,7 @@ $other->close;
 
 kill 'KILL', $session->backend;
 $session->close;
-$node->poll_query_until('postgres', "SELECT outcome = 'replayed' FROM idem_begin('a')") or die 'no recovery';
+wait_until($node, "outcome = 'replayed' FROM idem_begin('a')", 'recovery');
 pass('also after the server restarted itself');
 
 done_testing();

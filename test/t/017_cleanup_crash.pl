@@ -57,7 +57,7 @@ sub crash
 	my $position = log_since($node);
 	kill 'KILL', $pid or die "kill: $!";
 	until_logged($node, $position, qr/all server processes terminated; reinitializing/);
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the server did not recover';
+	wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
 	return;
 }
 

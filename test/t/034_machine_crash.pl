@@ -45,7 +45,7 @@ sub kill_backend
 	my $position = log_since($node);
 	kill 'KILL', $session->backend;
 	wait_for(sub { log_since($node, $position) =~ /all server processes terminated; reinitializing/ }, 'crash');
-	return $node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') || die 'the server did not recover';
+	return wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
 }
 
 sub stop_server

@@ -9,6 +9,8 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Spec;
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
@@ -38,21 +40,32 @@ sub log_since
 
 sub wait_for
 {
-	my ($condition, $what) = @_;
+	my ($condition, $what, $pause) = @_;
 	my $deadline = time + DEADLINE;
 	until ($condition->())
 	{
 		die "timed out: $what" if time > $deadline;
-		select(undef, undef, undef, 0.01);
+		select(undef, undef, undef, $pause // 0.01);
 	}
 	return;
 }
 
-# Waits until an expression of SQL is true; the server may restart meanwhile.
+# Waits until an expression of SQL is true; the server may restart meanwhile. Without a server psql ends before it
+# reads its input, so that writing to it would fail: it has none.
 sub wait_until
 {
 	my ($node, $expression, $what, $database) = @_;
-	$node->poll_query_until($database // 'postgres', "SELECT $expression") or die "timed out: $what";
+	my @psql = (
+		'psql', '--no-psqlrc', '--no-align', '--tuples-only', '--quiet',
+		'--dbname', $node->connstr($database // 'postgres'), '--command', "SELECT $expression");
+	my ($answer, $errors);
+	wait_for(
+		sub {
+			IPC::Run::run(\@psql, '<', File::Spec->devnull, '>', \$answer, '2>', \$errors);
+			return $answer eq "t\n";
+		},
+		$what,
+		0.1);
 	return;
 }
 
