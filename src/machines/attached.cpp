@@ -48,7 +48,7 @@ void look_for_option(HeapTuple trigger, TupleDesc descriptor, void *argument) {
 
 List *attachments_of(Relation relation, Oid function) {
   List *found = NIL;
-  const TriggerDesc *triggers = relation->trigdesc;
+  const TriggerDesc *triggers = triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     if (!judges_changes(triggers->triggers[i], function)) continue;
     auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));

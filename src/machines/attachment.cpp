@@ -236,6 +236,10 @@ Cached *entry_for(Oid trigger, Oid relation) {
 
 }  // namespace
 
+const TriggerDesc *triggers_on(Relation relation) {
+  return relation->trigdesc == nullptr ? nullptr : CopyTriggerDesc(relation->trigdesc);
+}
+
 bool has_option(const Trigger &trigger, const char *option) {
   for (int i = 2; i < trigger.tgnargs; i++)
     if (strcmp(trigger.tgargs[i], option) == 0) return true;
@@ -287,7 +291,7 @@ bool judges_changes(const Trigger &trigger, Oid function) {
 const Attachment *find_attachment(Relation relation, Oid schema, const char *column) {
   const Oid function = transition_check_in(schema);
   const Attachment *found = nullptr;
-  const TriggerDesc *triggers = relation->trigdesc;
+  const TriggerDesc *triggers = triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     if (!judges_changes(triggers->triggers[i], function)) continue;
     const Attachment *one = attachment_of(relation, triggers->triggers[i]);

@@ -42,6 +42,10 @@ struct Attachment {
   const Guard *guard;
 };
 
+// The relation's triggers, or null, in CurrentMemoryContext: those of the relation itself are gone
+// whenever an invalidation arrives, which any look-up in a catalog may have happen.
+const TriggerDesc *triggers_on(Relation relation);
+
 // Whether one of the trigger's options is exactly this.
 bool has_option(const Trigger &trigger, const char *option);
 

@@ -65,7 +65,7 @@ bool is_of(const Trigger &trigger, Relation relation, const Attachment &attachme
 void add_triggers(const idem::server::Rows &rows, Relation relation, const Attachment &attachment) {
   bool births = false;
   bool changes = false;
-  const TriggerDesc *triggers = relation->trigdesc;
+  const TriggerDesc *triggers = idem::machines::triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (!is_of(trigger, relation, attachment)) continue;
@@ -88,7 +88,7 @@ void add_triggers(const idem::server::Rows &rows, Relation relation, const Attac
 }
 
 bool has_machine(Relation relation, Oid function) {
-  const TriggerDesc *triggers = relation->trigdesc;
+  const TriggerDesc *triggers = idem::machines::triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
     if (idem::machines::judges_changes(triggers->triggers[i], function)) return true;
   return false;

@@ -14,7 +14,7 @@ namespace {
 bool tells_end_of_statement(Relation relation, const Trigger &trigger) {
   if (!relation->rd_rel->relispartition && server::parents_of(RelationGetRelid(relation)) != NIL)
     return false;
-  const TriggerDesc *triggers = relation->trigdesc;
+  const TriggerDesc *triggers = triggers_on(relation);
   for (int i = 0; i < triggers->numtriggers; i++) {
     const Trigger &other = triggers->triggers[i];
     if (other.tgfoid == trigger.tgfoid && !TRIGGER_FOR_ROW(other.tgtype) &&

@@ -136,7 +136,7 @@ List *triggers_of(Oid table, Oid schema, const char *label, bool statement_only)
   List *names = NIL;
   const char *option = psprintf("%s%s", kOptionLabel, label);
   Relation relation = table_open(table, NoLock);
-  const TriggerDesc *triggers = relation->trigdesc;
+  const TriggerDesc *triggers = triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (statement_only && TRIGGER_FOR_ROW(trigger.tgtype)) continue;
@@ -151,7 +151,7 @@ List *triggers_of(Oid table, Oid schema, const char *label, bool statement_only)
 List *labels_of(Oid table, Oid schema) {
   List *labels = NIL;
   Relation relation = table_open(table, NoLock);
-  const TriggerDesc *triggers = relation->trigdesc;
+  const TriggerDesc *triggers = triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (TRIGGER_FOR_ROW(trigger.tgtype) || get_func_namespace(trigger.tgfoid) != schema) continue;

@@ -31,8 +31,8 @@ sub entry
 {
 	my ($event, $at) = @_;
 	$at //= 'now()';
-	return 'INSERT INTO idem_history (at, attachment, key, machine, machine_version, from_state, to_state, event, xid, role) '
-	  . qq{VALUES ($at, 'public.orders.status', '{"id": 1}', 'order', 1, 'new', 'paid', '$event', }
+	return 'INSERT INTO idem_history (at, attachment, key, key_hash, machine, machine_version, from_state, to_state, event, xid, role) '
+	  . qq{VALUES ($at, 'public.orders.status', '{"id": 1}', 1, 'order', 1, 'new', 'paid', '$event', }
 	  . 'pg_current_xact_id(), current_user);';
 }
 
