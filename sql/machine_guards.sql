@@ -116,6 +116,21 @@ CREATE OR REPLACE FUNCTION is_paid(r orders) RETURNS text LANGUAGE sql AS $$ SEL
 SELECT attempt('UPDATE orders SET status = ''shipped'', more = ''no'' WHERE id = 2');
 UPDATE orders SET status = 'shipped' WHERE id = 2;
 
+-- The table is renamed, and goes to another schema.
+CREATE SCHEMA elsewhere;
+INSERT INTO orders (id, more) VALUES (21, 'no'), (22, NULL);
+SELECT idem_machine_attach('orders', 'status', 'order', guards => '{"pay": "is_paid", "ship": "same_amount"}');
+ALTER TABLE orders RENAME TO renamed;
+SELECT attempt('UPDATE renamed SET status = ''paid'' WHERE id = 21') ~ '^ID005 .* refused "pay": no' AS refused,
+    attempt('UPDATE renamed SET status = ''paid'' WHERE id = 22');
+ALTER TABLE renamed SET SCHEMA elsewhere;
+ALTER SCHEMA elsewhere RENAME TO "else where";
+SELECT attempt('UPDATE "else where".renamed SET status = ''shipped'', amount = 11 WHERE id = 22') ~ '^ok' AS shipped;
+SELECT problem FROM idem_machine_validate('"else where".renamed');
+ALTER TABLE "else where".renamed SET SCHEMA public;
+ALTER TABLE renamed RENAME TO orders;
+DROP SCHEMA "else where";
+
 -- What can be no guard.
 CREATE FUNCTION "two; names"(orders) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
 CREATE FUNCTION "two; names"(orders, orders) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
@@ -142,13 +157,13 @@ SELECT guards FROM idem_machine_attachments;
 -- One that the caller may not call.
 CREATE ROLE regress_idem_app;
 GRANT ALL ON orders TO regress_idem_app;
-REVOKE EXECUTE ON FUNCTION "two; names"(orders, orders) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION "two; names"(orders) FROM PUBLIC;
 INSERT INTO orders (id) VALUES (9), (10);
 SET ROLE regress_idem_app;
 SELECT attempt('UPDATE orders SET status = ''paid'' WHERE id = 9'),
     attempt('UPDATE orders SET status = ''cancelled'' WHERE id = 9');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION "two; names"(orders, orders) TO regress_idem_app;
+GRANT EXECUTE ON FUNCTION "two; names"(orders) TO regress_idem_app;
 SET ROLE regress_idem_app;
 UPDATE orders SET status = 'paid' WHERE id = 10;
 RESET ROLE;

@@ -108,9 +108,23 @@ ALTER SEQUENCE idem_tokens OWNER TO regress_idem_owner;
 ALTER SEQUENCE idem_history_ids OWNER TO regress_idem_owner;
 ALTER TABLE idem_records ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 ALTER TABLE idem_scopes ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SELECT idem_machine_define('order', '{new}', '{{new,paid,pay},{paid,shipped,ship}}');
+ALTER TABLE idem_machines ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE idem_history ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE TABLE judged (id text PRIMARY KEY, status text DEFAULT 'new');
+GRANT SELECT, INSERT, UPDATE ON judged TO regress_idem_app;
+SELECT idem_machine_attach('judged', 'status', 'order', history => true);
+SELECT idem_machine_define('order', '{new}', '{{new,paid,pay},{paid,shipped,ship},{new,lost,lose}}');
 SET ROLE regress_idem_owner;
 SELECT count(*) FROM idem_records;
+SELECT count(*) FROM idem_machines;
 SET ROLE regress_idem_app;
+INSERT INTO judged VALUES ('rls');
+SELECT outcome FROM idem_fire('judged', '"rls"', 'pay', 'e');
+SELECT outcome FROM idem_fire('judged', '"rls"', 'pay', 'e');
+UPDATE judged SET status = 'lost';
+\echo :SQLSTATE
+SELECT from_state, to_state FROM idem_history_of('judged', '"rls"');
 SELECT outcome FROM idem_begin('rls', 'rls', lease => '1 us');
 SELECT outcome, attempt FROM idem_begin('rls', 'rls');
 SELECT idem_extend('rls', 'rls') > now() AS extended;
@@ -121,12 +135,17 @@ SELECT outcome, result FROM idem_begin('rls', 'rls');
 SET row_security = off;
 SELECT outcome, result FROM idem_begin('rls', 'rls');
 SELECT outcome FROM idem_begin('rls 2', 'rls');
+UPDATE judged SET status = 'shipped';
+SELECT from_state, to_state FROM idem_history_of('judged', '"rls"');
 RESET row_security;
 SELECT outcome, result FROM idem_execute('rls 3', 'SELECT 1 AS a', scope => 'rls');
 RESET ROLE;
 SELECT idem_scope_set('rls', lease => '1 h'), idem_scope_reset('rls');
 ALTER TABLE idem_records NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
 ALTER TABLE idem_scopes NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
+ALTER TABLE idem_machines NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
+ALTER TABLE idem_history NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
+DROP TABLE judged;
 SELECT scope, key, status FROM idem_records WHERE scope = 'rls' ORDER BY key;
 
 -- A caller whose schema comes before pg_catalog and redefines what our SQL might say.
@@ -166,10 +185,17 @@ CREATE FUNCTION hostile.sha256(bytea) RETURNS bytea
     LANGUAGE sql AS $$ SELECT CASE WHEN hostile.hijacked('function') THEN $1 END $$;
 CREATE TABLE hostile.idem_records (LIKE pg_catalog.pg_class);
 CREATE TABLE hostile.idem_scopes (LIKE pg_catalog.pg_class);
+CREATE TABLE hostile.idem_machines (LIKE pg_catalog.pg_class);
+CREATE TABLE hostile.idem_history (LIKE pg_catalog.pg_class);
+CREATE TABLE hostile.judged (LIKE pg_catalog.pg_class);
 CREATE SEQUENCE hostile.idem_tokens;
 CREATE TEMPORARY TABLE idem_records (LIKE pg_catalog.pg_class);
 CREATE TEMPORARY TABLE idem_scopes (LIKE pg_catalog.pg_class);
+CREATE TEMPORARY TABLE idem_machines (LIKE pg_catalog.pg_class);
+CREATE TEMPORARY TABLE idem_history (LIKE pg_catalog.pg_class);
+CREATE TEMPORARY TABLE idem_changes (LIKE pg_catalog.pg_class);
 CREATE TEMPORARY SEQUENCE idem_tokens;
+CREATE TEMPORARY SEQUENCE idem_history_ids;
 CREATE DOMAIN hostile.text AS pg_catalog.text CHECK (hostile.hijacked('type'));
 CREATE DOMAIN hostile.interval AS pg_catalog.interval CHECK (hostile.hijacked('type'));
 CREATE DOMAIN hostile.oid AS pg_catalog.oid CHECK (hostile.hijacked('type'));
@@ -206,7 +232,16 @@ DECLARE
         'public.idem_fail(%1$L, scope => ''hostile 2'')',
         'pg_catalog.format(''%%s'', result) FROM public.idem_execute(%1$L, ''SELECT $1::pg_catalog.int4 AS a'', ''[1]'', ''hostile 3'')',
         'public.idem_key(%1$L)', 'public.idem_child_key(''a'', ''b'')',
-        'pg_catalog.encode(public.idem_fingerprint(''{}''), ''hex'')'];
+        'pg_catalog.encode(public.idem_fingerprint(''{}''), ''hex'')',
+        'outcome FROM public.idem_fire(''public.judged'', pg_catalog.to_jsonb(%1$L::pg_catalog.text), ''pay'', ''e'', col => ''a'')',
+        'outcome FROM public.idem_fire(''public.judged'', pg_catalog.to_jsonb(%1$L::pg_catalog.text), ''pay'', ''e'', col => ''a'')',
+        'outcome FROM public.idem_fire(''public.judged'', pg_catalog.to_jsonb(%1$L::pg_catalog.text), ''pay'', col => ''b'')',
+        'outcome FROM public.idem_fire(''public.judged'', pg_catalog.to_jsonb(%1$L::pg_catalog.text), ''go'', col => ''c'')',
+        'event FROM public.idem_allowed_events(''public.judged'', pg_catalog.to_jsonb(%1$L::pg_catalog.text), ''a'')',
+        'pg_catalog.string_agg(to_state, '','') FROM public.idem_history_of(''public.judged'', pg_catalog.to_jsonb(%1$L::pg_catalog.text), ''a'')',
+        'pg_catalog.format(''%%s'', public.idem_can_transition(''order'', ''new'', ''paid''))',
+        'pg_catalog.format(''%%s'', pg_catalog.length(public.idem_machine_diagram(''order'', rel => ''public.judged'', col => ''b'')) OPERATOR(pg_catalog.>) 0)',
+        'pg_catalog.format(''%%s'', pg_catalog.count(*)) FROM public.idem_machine_transitions(''order'')'];
 BEGIN
     FOR i IN 1..pg_catalog.cardinality(calls) LOOP
         step := i;
@@ -214,6 +249,16 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 END $$;
+CREATE TYPE public.status AS ENUM ('new', 'paid', 'shipped', 'lost');
+CREATE TABLE public.judged (id pg_catalog.text PRIMARY KEY, a pg_catalog.text DEFAULT 'new', b public.status DEFAULT 'new',
+    c integer DEFAULT 1);
+SELECT idem_machine_define('number', '{1}', '{{1,2,go}}');
+SELECT idem_machine_attach('judged', 'a', 'order', history => true), idem_machine_attach('judged', 'b', 'order'),
+    idem_machine_attach('judged', 'c', 'number');
+INSERT INTO public.judged VALUES ('old session'), ('new session'), ('superuser');
+GRANT SELECT, UPDATE ON public.judged TO regress_idem_app;
+CREATE TABLE public.operated (id integer PRIMARY KEY, status pg_catalog.text, machine pg_catalog.text, v integer);
+INSERT INTO public.operated VALUES (1, 'new'), (2, 'gone');
 CREATE TABLE public.expiring (at timestamptz);
 CREATE INDEX ON public.expiring (at);
 INSERT INTO public.expiring SELECT timestamptz 'epoch' FROM pg_catalog.generate_series(1, 9);
@@ -235,6 +280,13 @@ DECLARE
         'pg_catalog.string_agg(state, '','') FROM public.idem_cleanup_status()',
         'pg_catalog.format(''%%s'', public.idem_cleanup_resume())',
         'pg_catalog.format(''%%s'', public.idem_scope_reset(''hostile 4''))',
+        'pg_catalog.format(''%%s'', public.idem_machine_define(%1$L, ''{new}'', ''{{new,paid,pay},{paid,gone,go}}''))',
+        '''attached'' FROM public.idem_machine_attach(''public.operated'', ''status'', %1$L, history => true, machine_col => ''machine'', version_col => ''v'')',
+        'pg_catalog.format(''%%s'', pg_catalog.count(*)) FROM public.idem_machine_validate(''public.operated'')',
+        'pg_catalog.format(''%%s'', pg_catalog.count(*)) FROM public.idem_machine_attachments',
+        'pg_catalog.format(''%%s'', public.idem_machine_migrate(''public.operated'', ''status'', ''{"gone": "new"}'', machine => %1$L))',
+        'pg_catalog.format(''%%s'', public.idem_machine_migrate(''public.operated'', ''status'', ''{"paid": "gone"}'', machine => %1$L, max_rows => 1))',
+        'pg_catalog.format(''%%s'', public.idem_machine_detach(''public.operated'', ''status''))',
         '''done'' FROM public.idem_grant(''regress_idem_member'')',
         '''done'' FROM public.idem_revoke(''regress_idem_member'')'];
     answer pg_catalog.text;
