@@ -157,13 +157,13 @@ SELECT guards FROM idem_machine_attachments;
 -- One that the caller may not call.
 CREATE ROLE regress_idem_app;
 GRANT ALL ON orders TO regress_idem_app;
-REVOKE EXECUTE ON FUNCTION "two; names"(orders) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION "two; names"(orders, orders) FROM PUBLIC;
 INSERT INTO orders (id) VALUES (9), (10);
 SET ROLE regress_idem_app;
 SELECT attempt('UPDATE orders SET status = ''paid'' WHERE id = 9'),
     attempt('UPDATE orders SET status = ''cancelled'' WHERE id = 9');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION "two; names"(orders) TO regress_idem_app;
+GRANT EXECUTE ON FUNCTION "two; names"(orders, orders) TO regress_idem_app;
 SET ROLE regress_idem_app;
 UPDATE orders SET status = 'paid' WHERE id = 10;
 RESET ROLE;

@@ -39,6 +39,13 @@ bool read_guard(Attachment &attachment, Guard *guard, const char *text) {
   if (separator == nullptr) return false;
   guard->transition = pnstrdup(text, separator - text);
   guard->function = pstrdup(separator + 1);
+  guard->rows = 1;
+  const std::size_t length = strlen(guard->function);
+  const std::size_t suffix = strlen(kTwoRows);
+  if (length > suffix && strcmp(guard->function + length - suffix, kTwoRows) == 0) {
+    guard->function = pnstrdup(guard->function, length - suffix);
+    guard->rows = 2;
+  }
   attachment.guards++;
   return true;
 }

@@ -17,11 +17,13 @@ inline constexpr const char *kOptionRowMachine = "row_machine";
 inline constexpr const char *kOptionRowVersion = "row_version";
 inline constexpr const char *kOptionLabel = "label=";
 inline constexpr const char *kOptionGuard = "guard ";
+inline constexpr const char *kTwoRows = "/2";  // after the function of a guard that takes two rows
 
 // A veto on some of the transitions, by a function that is looked up when it is first needed.
 struct Guard {
   const char *transition;  // an event, or "from --> to"
-  const char *function;    // qualified; its arguments are rows of the table
+  const char *function;    // qualified
+  int rows;                // its arguments: the row, or the row before and after
 };
 
 struct Attachment {

@@ -59,16 +59,6 @@ const Machine *compiled(std::string_view diagram, MemoryContext context) {
   return compile(definition, block);
 }
 
-[[noreturn]] void refuse_missing(const char *name, int version) {
-  ereport(ERROR,
-          (errcode(server::errcode_of(sqlstate::kNoMachine)),
-           version == 0 ? errmsg("state machine \"%s\" is not defined", name)
-                        : errmsg("state machine \"%s\" has no version %d", name, version),
-           errhint("Define it with idem_machine_define. A restore of the schema alone leaves the "
-                   "table idem_machines empty: restore its rows too.")));
-  pg_unreachable();
-}
-
 // In a context of its own below CurrentMemoryContext, where it goes with the caller's error. Null
 // when it is missing.
 const Edition *load(const Place &place, const Key &key, MemoryContext *context) {
@@ -88,6 +78,16 @@ void retire(Cached *cached) {
 }
 
 }  // namespace
+
+void refuse_missing(const char *name, int version, bool newest) {
+  ereport(ERROR,
+          (errcode(server::errcode_of(sqlstate::kNoMachine)),
+           newest ? errmsg("state machine \"%s\" is not defined", name)
+                  : errmsg("state machine \"%s\" has no version %d", name, version),
+           errhint("Define it with idem_machine_define. A restore of the schema alone leaves the "
+                   "table idem_machines empty: restore its rows too.")));
+  pg_unreachable();
+}
 
 const Edition *compile_edition(const char *name, int version, const text *diagram) {
   auto *edition = static_cast<Edition *>(palloc(sizeof(Edition)));
@@ -122,7 +122,7 @@ const Edition *find_edition(const Place &place, const char *name, int version) {
 
 const Edition *edition_of(const Place &place, const char *name, int version) {
   const Edition *edition = find_edition(place, name, version);
-  if (edition == nullptr) refuse_missing(name, version);
+  if (edition == nullptr) refuse_missing(name, version, version == 0);
   return edition;
 }
 

@@ -29,6 +29,8 @@ struct Known {
 bool is_known(const Known &known, std::string_view name, int version);
 const Edition *look_up(const Place &place, const char *name, int version, Known *known);
 
+[[noreturn]] void refuse_missing(const char *name, int version, bool newest);
+
 // The same, but null when it is missing.
 const Edition *find_edition(const Place &place, const char *name, int version);
 

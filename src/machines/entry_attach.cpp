@@ -191,11 +191,11 @@ Guard read_guard(Relation relation, const Edition *edition, const JsonbValue &tr
   const Oid named = function_named(pnstrdup(function.val.string.val, function.val.string.len));
   guard.function = quote_qualified_identifier(get_namespace_name(get_func_namespace(named)),
                                               get_func_name(named));
-  if (idem::machines::guard_function_of(guard, RelationGetRelid(relation)) != named)
-    refuse_guards(
-        psprintf("function %s is no guard for rows of table \"%s\", or not the only one "
-                 "of that name",
-                 format_procedure(named), RelationGetRelationName(relation)));
+  guard.rows = get_func_nargs(named);
+  if (guard.rows < 1 || guard.rows > 2 ||
+      idem::machines::guard_function_of(guard, RelationGetRelid(relation)) != named)
+    refuse_guards(psprintf("function %s is no guard for rows of table \"%s\"",
+                           format_procedure(named), RelationGetRelationName(relation)));
   (void)idem::machines::find_guard(guard, relation);
   return guard;
 }

@@ -1,5 +1,7 @@
 // idem_machine_define: storing versions of a machine.
 
+#include <optional>
+
 #include "machines/arguments.hpp"
 #include "machines/attached.hpp"
 #include "machines/census.hpp"
@@ -33,13 +35,23 @@ bool has_state(const Definition &definition, const std::string &name) {
   return false;
 }
 
+// Null for a text that is no diagram, such as one that was written past us.
+std::optional<Definition> definition_of(std::string_view diagram) {
+  try {
+    return idem::machines::read_diagram(diagram);
+  } catch (const idem::Error &) {
+    return std::nullopt;
+  }
+}
+
 Comparison compare(std::string_view former, std::string_view diagram) {
-  const Definition before = idem::machines::read_diagram(former);
+  const std::optional<Definition> before = definition_of(former);
+  if (!before) return {false, true};
   const Definition now = idem::machines::read_diagram(diagram);
   Comparison comparison = {};
   comparison.same =
-      idem::machines::draw_mermaid(before, {}) == idem::machines::draw_mermaid(now, {});
-  for (const auto &state : before.states)
+      idem::machines::draw_mermaid(*before, {}) == idem::machines::draw_mermaid(now, {});
+  for (const auto &state : before->states)
     if (!has_state(now, state.name)) comparison.loses_a_state = true;
   return comparison;
 }

@@ -87,6 +87,15 @@ const char *why(const Subject &subject, Reaction reaction) {
   pg_unreachable();
 }
 
+// By the type's input function, which refuses a label whose transaction is still open: an index must
+// not come to hold one that may never exist.
+Datum committed_label(Oid type, const char *label) {
+  Oid input;
+  Oid parameter;
+  getTypeInputInfo(type, &input, &parameter);
+  return OidInputFunctionCall(input, pstrdup(label), parameter, -1);
+}
+
 // The new value as one more parameter after those of the key.
 KeyCondition with_target(const Subject &subject, const KeyCondition &key,
                          idem::machines::StateIndex to) {
@@ -102,7 +111,10 @@ KeyCondition with_target(const Subject &subject, const KeyCondition &key,
                      "reached.")));
   KeyCondition all = key;
   all.types[all.parameters] = attachment.type.type;
-  all.values[all.parameters] = value.value;
+  all.values[all.parameters] =
+      attachment.type.representation == idem::machines::Representation::enumeration
+          ? committed_label(attachment.type.type, subject.edition->machine->state[to].name)
+          : value.value;
   all.parameters++;
   return all;
 }

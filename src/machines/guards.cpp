@@ -21,11 +21,12 @@ Oid function_for(List *name, Oid row_type, int arguments) {
 }
 
 [[noreturn]] void refuse_missing(const Guard &guard, Relation relation) {
-  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kNoMachine)),
-                  errmsg("guard function %s does not exist", guard.function),
-                  errdetail("It guards \"%s\" and takes one or two rows of table \"%s\".",
-                            guard.transition, RelationGetRelationName(relation)),
-                  errhint("Create it again, or attach the machine again with other guards.")));
+  ereport(ERROR,
+          (errcode(server::errcode_of(sqlstate::kNoMachine)),
+           errmsg("guard function %s does not exist", guard.function),
+           errdetail("It guards \"%s\" and takes %s of table \"%s\".", guard.transition,
+                     guard.rows == 1 ? "a row" : "two rows", RelationGetRelationName(relation)),
+           errhint("Create it again, or attach the machine again with other guards.")));
   pg_unreachable();
 }
 
@@ -64,10 +65,8 @@ Oid guard_function_of(const Guard &guard, Oid table) {
   if (list_length(name) != 2) return InvalidOid;
   ListCell *cell;
   foreach (cell, server::ancestors_of(table)) {
-    for (int arguments = 1; arguments <= 2; arguments++) {
-      const Oid function = function_for(name, get_rel_type_id(lfirst_oid(cell)), arguments);
-      if (OidIsValid(function)) return function;
-    }
+    const Oid function = function_for(name, get_rel_type_id(lfirst_oid(cell)), guard.rows);
+    if (OidIsValid(function)) return function;
   }
   return InvalidOid;
 }

@@ -44,14 +44,13 @@ const char *machine_of_row(const Attachment &attachment, TupleTableSlot *slot) {
   return attachment.machine;
 }
 
-int version_of_row(const Attachment &attachment, TupleTableSlot *slot) {
+int version_of_row(const Attachment &attachment, const char *machine, TupleTableSlot *slot) {
   if (attachment.row_version == InvalidAttrNumber) return 0;
   bool isnull;
   const Datum version = slot_getattr(slot, attachment.row_version, &isnull);
-  if (isnull) return 0;
-  // Which would stand for the newest one.
-  if (DatumGetInt32(version) == 0) return -1;
-  return DatumGetInt32(version);
+  // To us it would stand for the newest one.
+  if (!isnull && DatumGetInt32(version) == 0) refuse_missing(machine, 0, false);
+  return isnull ? 0 : DatumGetInt32(version);
 }
 
 const StateMap &map_for(Sitting &sitting, const Edition *edition) {
@@ -98,8 +97,9 @@ Sitting *sitting_of(FunctionCallInfo fcinfo, const TriggerData &trigger) {
 
 const Edition *edition_of_row(Sitting &sitting, TupleTableSlot *slot, CommandId command) {
   const Attachment &attachment = *sitting.attachment;
-  return edition_for_command(attachment.place, machine_of_row(attachment, slot),
-                             version_of_row(attachment, slot), command);
+  const char *machine = machine_of_row(attachment, slot);
+  return edition_for_command(attachment.place, machine, version_of_row(attachment, machine, slot),
+                             command);
 }
 
 Position position_of(Sitting &sitting, const Edition *edition, TupleTableSlot *slot) {

@@ -39,8 +39,9 @@ const char *arguments_of(const Wish &wish) {
   if (wish.row_version != nullptr) append_argument(&arguments, kOptionRowVersion);
   append_argument(&arguments, psprintf("%s%s", kOptionLabel, wish.label));
   for (int i = 0; i < wish.guards; i++)
-    append_argument(&arguments, psprintf("%s%s=%s", kOptionGuard, wish.guard[i].transition,
-                                         wish.guard[i].function));
+    append_argument(&arguments,
+                    psprintf("%s%s=%s%s", kOptionGuard, wish.guard[i].transition,
+                             wish.guard[i].function, wish.guard[i].rows == 2 ? kTwoRows : ""));
   return arguments.data;
 }
 
