@@ -93,7 +93,8 @@ List *columns_in_when(const Trigger &trigger) {
   ListCell *cell;
   foreach (cell, pull_var_clause(condition, 0)) {
     const auto *variable = static_cast<Var *>(lfirst(cell));
-    columns = list_append_unique_int(columns, variable->varattno);
+    // Whole rows and system columns are none of ours.
+    if (variable->varattno > 0) columns = list_append_unique_int(columns, variable->varattno);
   }
   return columns;
 }
@@ -109,6 +110,25 @@ bool find_named_column(Attachment &attachment, Relation relation, const char *na
       "A trigger of your own names the column in its second argument: create it again under "
       "the new name."};
   return false;
+}
+
+bool is_of_type(Relation relation, AttrNumber column, Oid type, Oid other, Problem *problem) {
+  if (column == InvalidAttrNumber) return true;
+  const Oid found = getBaseType(get_atttype(RelationGetRelid(relation), column));
+  if (found == type || found == other) return true;
+  *problem = {
+      ERRCODE_DATATYPE_MISMATCH,
+      psprintf("column \"%s\" of table \"%s\" must be of type %s, not %s",
+               get_attname(RelationGetRelid(relation), column, false),
+               RelationGetRelationName(relation), format_type_be(type), format_type_be(found)),
+      "The WHEN clause of the trigger names the status first, then the column with the "
+      "row's machine, then that with its version."};
+  return false;
+}
+
+bool are_columns_of_machine(const Attachment &attachment, Relation relation, Problem *problem) {
+  return is_of_type(relation, attachment.row_machine, TEXTOID, VARCHAROID, problem) &&
+         is_of_type(relation, attachment.row_version, INT4OID, INT4OID, problem);
 }
 
 bool find_columns(Attachment &attachment, Relation relation, const Trigger &trigger,
@@ -129,7 +149,8 @@ bool find_columns(Attachment &attachment, Relation relation, const Trigger &trig
     attachment.row_machine = static_cast<AttrNumber>(list_nth_int(columns, next++));
   if (roles.row_version && list_length(columns) > next)
     attachment.row_version = static_cast<AttrNumber>(list_nth_int(columns, next++));
-  if (next == 1 + roles.row_machine + roles.row_version) return true;
+  if (next == 1 + roles.row_machine + roles.row_version)
+    return are_columns_of_machine(attachment, relation, problem);
   return has_bad_arguments(problem, trigger,
                            "its WHEN clause does not name the columns of the row's machine");
 }

@@ -230,25 +230,27 @@ Fired replay(const Jsonb *result) {
 // A row has one memory, whichever of its keys the caller names, and however. The row itself is
 // needed only when it is named by another key than its first one, or when the caller may not see
 // every row; so what happened to a row that is gone can still be told.
-const Jsonb *identity_of(Relation relation, const Attachment *attachment, const KeyCondition &key,
-                         const Call &call) {
+const Jsonb *identity_of(Relation relation, const Attachment *attachment, const KeyCondition &key) {
   const idem::machines::RowKey columns = idem::machines::key_of_rows(relation, attachment->column);
-  if (columns.columns == 0) return call.key;
+  if (columns.columns == 0)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("table \"%s\" has no primary key, by which events could be remembered",
+                           RelationGetRelationName(relation)),
+                    errhint("Add a primary key, or fire the event without an event_id.")));
   const bool sees_all_rows =
       check_enable_rls(RelationGetRelid(relation), InvalidOid, true) != RLS_ENABLED;
   const Jsonb *same =
       sees_all_rows ? idem::machines::key_of_condition(columns, relation, key) : nullptr;
   if (same != nullptr) return same;
   const Subject subject = idem::machines::find_subject(relation, attachment, key, false);
-  return idem::machines::key_of_row(columns, relation, subject.slot).json;
+  return idem::machines::values_of_key(columns, relation, subject.slot);
 }
 
 // The key that the caller named may be another row's by the time that the row is locked.
-const Jsonb *identity_of_locked(const Subject &subject, const Jsonb *otherwise) {
+const Jsonb *identity_of_locked(const Subject &subject) {
   const idem::machines::RowKey columns =
       idem::machines::key_of_rows(subject.relation, subject.sitting.attachment->column);
-  if (columns.columns == 0) return otherwise;
-  return idem::machines::key_of_row(columns, subject.relation, subject.slot).json;
+  return idem::machines::values_of_key(columns, subject.relation, subject.slot);
 }
 
 bool is_same(const Jsonb *one, const Jsonb *other) {
@@ -257,13 +259,13 @@ bool is_same(const Jsonb *one, const Jsonb *other) {
 
 Fired fire_once(Relation relation, const Attachment *attachment, const KeyCondition &key,
                 const Call &call) {
-  const Jsonb *identity = identity_of(relation, attachment, key, call);
+  const Jsonb *identity = identity_of(relation, attachment, key);
   Memory memory =
       idem::machines::memory_of({attachment, identity, call.event_id, call.event, call.data});
   const Jsonb *known = idem::machines::recall(memory);
   if (known != nullptr) return replay(known);
   Subject subject = idem::machines::find_subject(relation, attachment, key, true);
-  const Jsonb *locked = identity_of_locked(subject, identity);
+  const Jsonb *locked = identity_of_locked(subject);
   if (!is_same(locked, identity))
     memory = idem::machines::memory_of({attachment, locked, call.event_id, call.event, call.data});
   std::int64_t token = 0;
@@ -305,8 +307,11 @@ const Attachment *attachment_for(FunctionCallInfo fcinfo, Relation relation, int
 
 IDEM_FUNCTION(idem_fire) {
   idem::server::require_writable("idem_fire()");
-  Relation relation = idem::machines::open_table(fcinfo, kRel, RowExclusiveLock, ACL_UPDATE);
+  Relation named = idem::machines::open_table(fcinfo, kRel, RowExclusiveLock, ACL_UPDATE);
   const Call call = read_call(fcinfo);
+  Relation relation =
+      idem::machines::table_of_row(named, attachment_for(fcinfo, named, kCol)->column,
+                                   const_cast<Jsonb *>(call.key), RowExclusiveLock);
   const Attachment *attachment = attachment_for(fcinfo, relation, kCol);
   const KeyCondition key =
       idem::machines::read_key(relation, attachment->column, const_cast<Jsonb *>(call.key));
@@ -318,6 +323,7 @@ IDEM_FUNCTION(idem_fire) {
     fired = fire_at(subject, key, call);
   }
   const Datum result = fired_datum(fcinfo, fired);
-  relation_close(relation, NoLock);
+  if (relation != named) relation_close(relation, NoLock);
+  relation_close(named, NoLock);
   return result;
 }

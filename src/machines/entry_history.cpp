@@ -19,17 +19,41 @@ constexpr int kColumns = 11;
 idem::server::Statement history_statement = {
     "SELECT at, from_state, to_state, event, event_id, data, machine, machine_version, xid, role,"
     " application_name FROM @idem_history WHERE attachment OPERATOR(pg_catalog.=) $1"
-    " AND key OPERATOR(pg_catalog.=) $2 AND key_hash OPERATOR(pg_catalog.=) $3 ORDER BY id",
-    3,
-    {TEXTOID, JSONBOID, INT8OID}};
+    " AND key_hash OPERATOR(pg_catalog.=) $3"
+    // The column of a key may have been called something else then.
+    " AND (key OPERATOR(pg_catalog.=) $2"
+    " OR pg_catalog.jsonb_path_query_array(key, '$.*') OPERATOR(pg_catalog.=) $4) ORDER BY id",
+    4,
+    {TEXTOID, JSONBOID, INT8OID, JSONBOID}};
+
+struct RowToShow {
+  const Attachment *attachment;
+  idem::machines::KeyOfRow key;
+  Jsonb *values;
+};
 
 // Whoever may not see the row may not see its history either, and the history of a row that is gone
 // is for operators, who read the table.
-idem::machines::KeyOfRow visible_key(Relation relation, const Attachment *attachment, Jsonb *key) {
+RowToShow find_visible(Relation relation, const Attachment *attachment, Jsonb *key) {
   const RowKey columns = idem::machines::key_of_rows(relation, attachment->column);
   const KeyCondition condition = idem::machines::read_key(relation, attachment->column, key);
   const Subject subject = idem::machines::find_subject(relation, attachment, condition, false);
-  return idem::machines::key_of_row(columns, relation, subject.slot);
+  if (columns.columns == 0) idem::machines::refuse_without_key(relation);
+  return {attachment, idem::machines::key_of_row(columns, relation, subject.slot),
+          idem::machines::values_of_key(columns, relation, subject.slot)};
+}
+
+RowToShow row_to_show(FunctionCallInfo fcinfo, Jsonb *key) {
+  const Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+  const char *column = idem::machines::column_argument(fcinfo, 2);
+  Relation named = idem::machines::open_table(fcinfo, 0, AccessShareLock, ACL_SELECT);
+  const Attachment *attachment = idem::machines::find_attachment(named, schema, column);
+  Relation relation = idem::machines::table_of_row(named, attachment->column, key, AccessShareLock);
+  if (relation != named) attachment = idem::machines::find_attachment(relation, schema, column);
+  const RowToShow row = find_visible(relation, attachment, key);
+  if (relation != named) relation_close(relation, NoLock);
+  relation_close(named, NoLock);
+  return row;
 }
 
 void add_history(const idem::server::Rows &rows) {
@@ -44,20 +68,14 @@ void add_history(const idem::server::Rows &rows) {
 }  // namespace
 
 IDEM_FUNCTION(idem_history_of) {
-  Relation relation = idem::machines::open_table(fcinfo, 0, AccessShareLock, ACL_SELECT);
-  Jsonb *key = idem::machines::required_key(fcinfo, 1);
+  const RowToShow row = row_to_show(fcinfo, idem::machines::required_key(fcinfo, 1));
   const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
-  const Attachment *attachment =
-      idem::machines::find_attachment(relation, get_func_namespace(fcinfo->flinfo->fn_oid),
-                                      idem::machines::column_argument(fcinfo, 2));
-  const idem::machines::KeyOfRow row = visible_key(relation, attachment, key);
-  Datum values[] = {CStringGetTextDatum(attachment->label), JsonbPGetDatum(row.json),
-                    Int64GetDatum(row.hash)};
+  Datum values[] = {CStringGetTextDatum(row.attachment->label), JsonbPGetDatum(row.key.json),
+                    Int64GetDatum(row.key.hash), JsonbPGetDatum(row.values)};
   idem::machines::write_changes();
   SPI_connect();
-  (void)idem::server::run(history_statement, attachment->place.home, values, nullptr, false, 0);
+  (void)idem::server::run(history_statement, row.attachment->place.home, values, nullptr, false, 0);
   add_history(rows);
   SPI_finish();
-  relation_close(relation, NoLock);
   return Datum{0};
 }

@@ -131,19 +131,42 @@ JsonbValue json_of(Datum value, Oid type) {
                                               : stable_output_of(value, type));
 }
 
-Jsonb *json_of_key(const RowKey &key, Relation relation, const NullableDatum *values) {
+JsonbValue json_of_column(const RowKey &key, Relation relation, const NullableDatum *values,
+                          int number) {
+  const Form_pg_attribute column =
+      TupleDescAttr(RelationGetDescr(relation), key.column[number] - 1);
+  JsonbValue json;
+  json.type = jbvNull;
+  if (!values[number].isnull) json = json_of(values[number].value, getBaseType(column->atttypid));
+  return json;
+}
+
+Jsonb *object_of_key(const RowKey &key, Relation relation, const NullableDatum *values) {
   JsonbParseState *state = nullptr;
   (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
   for (int i = 0; i < key.columns; i++) {
     const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), key.column[i] - 1);
     JsonbValue name = string_value(NameStr(column->attname));
-    JsonbValue json;
-    json.type = jbvNull;
-    if (!values[i].isnull) json = json_of(values[i].value, getBaseType(column->atttypid));
+    JsonbValue json = json_of_column(key, relation, values, i);
     (void)pushJsonbValue(&state, WJB_KEY, &name);
     (void)pushJsonbValue(&state, WJB_VALUE, &json);
   }
   return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+Jsonb *array_of_key(const RowKey &key, Relation relation, const NullableDatum *values) {
+  JsonbParseState *state = nullptr;
+  (void)pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+  for (int i = 0; i < key.columns; i++) {
+    JsonbValue json = json_of_column(key, relation, values, i);
+    (void)pushJsonbValue(&state, WJB_ELEM, &json);
+  }
+  return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
+}
+
+void read_values(const RowKey &key, TupleTableSlot *slot, NullableDatum *values) {
+  for (int i = 0; i < key.columns; i++)
+    values[i].value = slot_getattr(slot, key.column[i], &values[i].isnull);
 }
 
 [[noreturn]] void refuse_key(Relation relation, AttrNumber status, Jsonb *key,
@@ -291,19 +314,25 @@ void refuse_without_key(Relation relation) {
   pg_unreachable();
 }
 
+Jsonb *values_of_key(const RowKey &key, Relation relation, TupleTableSlot *slot) {
+  NullableDatum values[INDEX_MAX_KEYS];
+  read_values(key, slot, values);
+  return array_of_key(key, relation, values);
+}
+
 KeyOfRow key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot) {
   KeyOfRow result = {};
   NullableDatum values[INDEX_MAX_KEYS];
-  for (int i = 0; i < key.columns; i++)
-    values[i].value = slot_getattr(slot, key.column[i], &values[i].isnull);
-  result.json = json_of_key(key, relation, values);
+  read_values(key, slot, values);
+  result.json = object_of_key(key, relation, values);
   const Oid type =
       getBaseType(TupleDescAttr(RelationGetDescr(relation), key.column[0] - 1)->atttypid);
   const bool numbered =
       key.columns == 1 && !values[0].isnull && is_integer(type, values[0].value, &result.hash);
   if (!numbered)
     result.hash = DatumGetInt64(
-        DirectFunctionCall2(jsonb_hash_extended, JsonbPGetDatum(result.json), Int64GetDatum(0)));
+        DirectFunctionCall2(jsonb_hash_extended,
+                            JsonbPGetDatum(array_of_key(key, relation, values)), Int64GetDatum(0)));
   return result;
 }
 
@@ -318,7 +347,7 @@ const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCon
     if (!has_one_spelling(relation, key.column[i])) return nullptr;
     values[i] = {condition.values[parameter], false};
   }
-  return json_of_key(key, relation, values);
+  return array_of_key(key, relation, values);
 }
 
 KeyCondition read_key(Relation relation, AttrNumber status, Jsonb *key) {

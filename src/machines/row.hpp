@@ -30,6 +30,10 @@ struct KeyOfRow {
   Jsonb *json;
   std::int64_t hash;
 };
+
+// The values of a row's key alone, in an array: its columns may be renamed.
+Jsonb *values_of_key(const RowKey &key, Relation relation, TupleTableSlot *slot);
+
 KeyOfRow key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot);
 
 // A condition such as `t.id = $1` for the key that a caller passed, with its values.
@@ -46,7 +50,7 @@ struct KeyCondition {
 // ID400 for anything else, and whatever the input function of a column's type raises.
 KeyCondition read_key(Relation relation, AttrNumber status, Jsonb *key);
 
-// The key that a condition names, as key_of_row has it, or null: it names other columns.
+// The same for the key that a condition names, or null: it names other columns.
 const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCondition &condition);
 
 // A row as a value of the table's row type, and where it is.

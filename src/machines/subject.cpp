@@ -29,6 +29,18 @@ TupleTableSlot *slot_for(Relation relation, HeapTupleHeader row) {
 
 }  // namespace
 
+Relation table_of_row(Relation relation, AttrNumber status, Jsonb *key, LOCKMODE mode) {
+  if (relation->rd_rel->relkind != RELKIND_RELATION || !relation->rd_rel->relhassubclass)
+    return relation;
+  const KeyCondition condition = read_key(relation, status, key);
+  SPI_connect();
+  const FoundRow found = find_row(relation, condition, false);
+  if (found.row == nullptr) refuse_missing(relation);
+  SPI_finish();
+  if (found.table == RelationGetRelid(relation)) return relation;
+  return relation_open(found.table, mode);
+}
+
 Subject find_subject(Relation relation, const Attachment *attachment, const KeyCondition &key,
                      bool lock) {
   Subject subject = {};
