@@ -51,6 +51,7 @@ struct Collected {
   TimestampTz last;
   Tuplestorestate *rows;
   MemoryContext context;  // of all this
+  bool taken;             // being written; if that fails, it goes with the subtransaction
   Collected *outer;
 };
 Collected *collected = nullptr;
@@ -134,8 +135,8 @@ Tuplestorestate *begin_rows() {
 
 Collected *collected_here(const server::Home &home) {
   const SubTransactionId here = GetCurrentSubTransactionId();
-  if (collected != nullptr && collected->subtransaction == here && collected->role == GetUserId() &&
-      collected->home.schema == home.schema &&
+  if (collected != nullptr && !collected->taken && collected->subtransaction == here &&
+      collected->role == GetUserId() && collected->home.schema == home.schema &&
       strcmp(collected->application, application_name) == 0)
     return collected;
   watch_transactions();
@@ -192,18 +193,28 @@ void write_by_sql(const Collected &one) {
   SPI_finish();
 }
 
-void write(Collected &one) {
+void write(const Collected &one) {
   prepare_places(one);
   if (!write_directly({one.home, one.rows, description_of_changes(), one.first, one.last}))
     write_by_sql(one);
-  dispose(one);
 }
 
-// The oldest first.
-void write_in_order(Collected *last, Collected *end) {
-  if (last == end) return;
-  write_in_order(last->outer, end);
-  write(*last);
+// Those of this subtransaction, the oldest first.
+List *take_collected() {
+  const SubTransactionId here = GetCurrentSubTransactionId();
+  List *batch = NIL;
+  for (Collected *one = collected; one != nullptr && one->subtransaction == here;
+       one = one->outer) {
+    if (!one->taken) batch = lcons(one, batch);
+    one->taken = true;
+  }
+  return batch;
+}
+
+void unlink(Collected *one) {
+  Collected **place = &collected;
+  while (*place != one) place = &(*place)->outer;
+  *place = one->outer;
 }
 
 }  // namespace
@@ -250,13 +261,15 @@ void collect(const Change &change) {
 
 void write_changes() {
   if (collected == nullptr) return;
-  const SubTransactionId here = GetCurrentSubTransactionId();
-  Collected *const last = collected;
-  Collected *end = last;
-  while (end != nullptr && end->subtransaction == here) end = end->outer;
-  // Taken off first: what an error leaves behind goes with the subtransaction.
-  collected = end;
-  write_in_order(last, end);
+  List *batch = take_collected();
+  ListCell *cell;
+  foreach (cell, batch) {
+    auto *one = static_cast<Collected *>(lfirst(cell));
+    write(*one);
+    unlink(one);
+    dispose(*one);
+  }
+  list_free(batch);
 }
 
 }  // namespace idem::machines

@@ -150,18 +150,6 @@ void require_attached_children(Relation relation, const char *column, Oid schema
            errhint("Attach the machine to the child first.")));
 }
 
-bool is_declared(const Edition *edition, const char *transition) {
-  const idem::machines::Machine &machine = *edition->machine;
-  for (int i = 0; i < machine.transitions; i++) {
-    const auto &one = machine.transition[i];
-    if (one.event != nullptr && strcmp(one.event, transition) == 0) return true;
-    if (strcmp(psprintf("%s --> %s", machine.state[one.from].name, machine.state[one.to].name),
-               transition) == 0)
-      return true;
-  }
-  return false;
-}
-
 [[noreturn]] void refuse_guards(const char *problem) {
   ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("%s", problem),
                   errhint("Pass for example guards => '{\"ship\": \"may_ship\", \"pending --> "
@@ -183,7 +171,7 @@ Guard read_guard(Relation relation, const Edition *edition, const JsonbValue &tr
                  const JsonbValue &function) {
   Guard guard = {};
   guard.transition = pnstrdup(transition.val.string.val, transition.val.string.len);
-  if (edition != nullptr && !is_declared(edition, guard.transition))
+  if (edition != nullptr && !idem::machines::names_transition(*edition->machine, guard.transition))
     refuse_guards(psprintf("machine \"%s\" has no event and no transition \"%s\" to guard",
                            edition->name, guard.transition));
   if (function.type != jbvString)
@@ -294,10 +282,14 @@ void require_identity(Relation relation, AttrNumber status) {
     idem::machines::refuse_without_key(relation);
 }
 
-// What has no month yet goes to the default partition, so that no transition waits for one.
+// What has no month yet goes to the default partition, so that no transition waits for one. Months
+// are for the worker to make, or for idem_purge(): their locks would be held until we commit. The
+// first ones nobody else can have met.
 void provide_history(const Place &place) {
+  const TimestampTz now = GetCurrentTimestamp();
+  if (OidIsValid(idem::server::partition_for(idem::machines::kHistory, place.home, now))) return;
   idem::server::provide_default_partition(idem::machines::kHistory, place.home);
-  idem::server::provide_partitions(idem::machines::kHistory, place.home, GetCurrentTimestamp());
+  idem::server::provide_partitions(idem::machines::kHistory, place.home, now);
 }
 
 Wish read_wish(FunctionCallInfo fcinfo, Relation relation, const Place &place) {

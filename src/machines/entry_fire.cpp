@@ -81,6 +81,8 @@ const char *why(const Subject &subject, Reaction reaction) {
                      idem::machines::row_for_message(subject.relation, column, subject.slot)),
            reaction == Reaction::unknown_event
                ? errhint("idem_machine_transitions() lists the events of a machine.")
+           : subject.position.text == nullptr
+               ? errhint("A row without a state is taken to an initial one by an UPDATE.")
                : errhint("Fire an event that may be a repetition with its event_id; "
                          "idem_allowed_events() says what can happen to the row."),
            errtablecol(subject.relation, column)));
@@ -305,13 +307,26 @@ const Attachment *attachment_for(FunctionCallInfo fcinfo, Relation relation, int
 
 }  // namespace
 
+// Before anything is told, even what happened earlier.
+void require_rights(Relation relation, const Attachment *attachment) {
+  const Oid table = RelationGetRelid(relation);
+  const bool reads = pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+  const bool writes =
+      pg_class_aclcheck(table, GetUserId(), ACL_UPDATE) == ACLCHECK_OK ||
+      pg_attribute_aclcheck(table, attachment->column, GetUserId(), ACL_UPDATE) == ACLCHECK_OK;
+  if (!reads || !writes)
+    aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relation->rd_rel->relkind),
+                   RelationGetRelationName(relation));
+}
+
 IDEM_FUNCTION(idem_fire) {
   idem::server::require_writable("idem_fire()");
   Relation named = idem::machines::open_table(fcinfo, kRel, RowExclusiveLock, ACL_UPDATE);
   const Call call = read_call(fcinfo);
-  Relation relation =
-      idem::machines::table_of_row(named, attachment_for(fcinfo, named, kCol)->column,
-                                   const_cast<Jsonb *>(call.key), RowExclusiveLock);
+  const Attachment *by_name = attachment_for(fcinfo, named, kCol);
+  require_rights(named, by_name);
+  Relation relation = idem::machines::table_of_row(named, by_name->column,
+                                                   const_cast<Jsonb *>(call.key), RowExclusiveLock);
   const Attachment *attachment = attachment_for(fcinfo, relation, kCol);
   const KeyCondition key =
       idem::machines::read_key(relation, attachment->column, const_cast<Jsonb *>(call.key));

@@ -112,10 +112,21 @@ void add_descendants(const idem::server::Rows &rows, Oid table, const Attachment
 }
 
 void add_guards(const idem::server::Rows &rows, const Attachment &attachment) {
-  for (int i = 0; i < attachment.guards; i++)
-    if (!OidIsValid(idem::machines::guard_function_of(attachment.guard[i], attachment.relation)))
+  const idem::machines::Edition *edition =
+      attachment.machine == nullptr || attachment.row_machine != InvalidAttrNumber
+          ? nullptr
+          : idem::machines::find_edition(attachment.place, attachment.machine, 0);
+  for (int i = 0; i < attachment.guards; i++) {
+    const idem::machines::Guard &guard = attachment.guard[i];
+    if (!OidIsValid(idem::machines::guard_function_of(guard, attachment.relation)))
       add_problem(rows, nullptr, nullptr,
-                  psprintf("guard function %s does not exist", attachment.guard[i].function));
+                  psprintf("guard function %s does not exist", guard.function));
+    if (edition != nullptr &&
+        !idem::machines::names_transition(*edition->machine, guard.transition))
+      add_problem(rows, nullptr, nullptr,
+                  psprintf("guard %s is for \"%s\", which machine \"%s\", version %d, has not",
+                           guard.function, guard.transition, edition->name, edition->version));
+  }
 }
 
 Datum guards_datum(const Attachment &attachment) {

@@ -63,12 +63,22 @@ const char *reason_of(const GuardFunction &guard, FunctionCallInfo call, Datum r
 Oid guard_function_of(const Guard &guard, Oid table) {
   List *name = textToQualifiedNameList(cstring_to_text(guard.function));
   if (list_length(name) != 2) return InvalidOid;
-  ListCell *cell;
-  foreach (cell, server::ancestors_of(table)) {
-    const Oid function = function_for(name, get_rel_type_id(lfirst_oid(cell)), guard.rows);
-    if (OidIsValid(function)) return function;
+  // Of the table that the machine is attached to: a function of the same name for one of its
+  // partitions may be anybody's.
+  const Oid attached =
+      get_rel_relispartition(table) ? llast_oid(server::ancestors_of(table)) : table;
+  return function_for(name, get_rel_type_id(attached), guard.rows);
+}
+
+bool names_transition(const Machine &machine, const char *transition) {
+  for (std::int32_t i = 0; i < machine.transitions; i++) {
+    const CompiledTransition &one = machine.transition[i];
+    if (one.event != nullptr && strcmp(one.event, transition) == 0) return true;
+    if (strcmp(psprintf("%s --> %s", machine.state[one.from].name, machine.state[one.to].name),
+               transition) == 0)
+      return true;
   }
-  return InvalidOid;
+  return false;
 }
 
 GuardFunction find_guard(const Guard &guard, Relation relation) {

@@ -18,6 +18,9 @@ struct GuardFunction {
 // The function of a guard for rows of a table, or InvalidOid. Minds no rights.
 Oid guard_function_of(const Guard &guard, Oid table);
 
+// Whether a machine has the event or the transition that a guard is for.
+bool names_transition(const Machine &machine, const char *transition);
+
 // Finds a guard's function, in CurrentMemoryContext. Raises ID006 when it is not there, and ID400
 // when it cannot be a guard for the relation.
 GuardFunction find_guard(const Guard &guard, Relation relation);
