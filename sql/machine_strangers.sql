@@ -37,6 +37,12 @@ SELECT outcome FROM idem_fire('shared.told', '1', 'pay', 'e1');
 SELECT outcome FROM idem_fire('shared.told', '1', 'ship', 'e2');
 RESET ROLE;
 
+-- Nor may anybody claim an event's record before it comes.
+SET ROLE regress_idem_app;
+SELECT outcome FROM idem_begin('public.told.status:0', 'idem.event');
+SELECT outcome FROM idem_execute('public.told.status:0', 'SELECT 1', '[]', 'idem.event');
+RESET ROLE;
+
 -- A guard whose event was given another name.
 SELECT idem_machine_define('order', '{new}', '{{new,paid,payment},{paid,shipped,ship}}');
 SELECT problem FROM idem_machine_validate('shared.guarded');

@@ -158,6 +158,17 @@ ScopeSettings scope_settings(const RecordsTable &table, const text *scope) {
   return settings;
 }
 
+void require_open_scope(const RecordsTable &table, const text *scope) {
+  constexpr std::string_view kReserved = "idem.";
+  const std::string_view name = server::view_of(scope);
+  if (name.substr(0, kReserved.size()) != kReserved || superuser() ||
+      has_privs_of_role(GetUserId(), table.home.owner))
+    return;
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                  errmsg("scope \"%s\" is reserved", text_to_cstring(scope)),
+                  errhint("Choose a scope whose name does not begin with \"idem.\".")));
+}
+
 TimestampTz lease_deadline(const ScopeSettings &settings, const Interval *lease, TimestampTz now) {
   if (lease == nullptr && !settings.has_lease)
     return now + static_cast<int64>(server::settings.default_lease) * USECS_PER_SEC;

@@ -25,6 +25,10 @@ struct ScopeSettings {
 // when the scope belongs to a role that the current user is not a member of.
 ScopeSettings scope_settings(const RecordsTable &table, const text *scope);
 
+// Raises 42501 for a scope whose name begins with "idem.", unless the caller acts for the owner of
+// the table: such scopes are the extension's own, and a claim in one of them would be taken for its.
+void require_open_scope(const RecordsTable &table, const text *scope);
+
 TimestampTz lease_deadline(const ScopeSettings &settings, const Interval *lease, TimestampTz now);
 TimestampTz retain_deadline(const ScopeSettings &settings, const Interval *retain, TimestampTz now);
 
