@@ -14,6 +14,14 @@ INDEXED = EMPTY + "CREATE INDEX IF NOT EXISTS requests_created_at_idx ON request
 BARE = EMPTY + "DROP INDEX IF EXISTS requests_created_at_idx;\n"
 REFILL = f"\\set records {SMALL}\n\\i bench/fill.sql\nCHECKPOINT;\n"
 
+# Tables of machines.sql with fewer orders, for statements that change one of them.
+ORDERS = 100_000
+VACUUMED = (
+    "TRUNCATE idem_records, idem_history, events;\n"
+    "VACUUM bare.orders, attached.orders, kept.orders;\n"
+    "CHECKPOINT;\n"
+)
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -24,10 +32,17 @@ class Arm:
     # How many rows a transaction adds to the table, so that a script that quietly fails is noticed.
     table: str = "idem_records"
     adds: int = 0
+    updates: bool = False  # it changes rows of the table, and adds none
     settings: str = ""
     large: bool = False
     # Transactions of each client, where a measurement of some length would change the size of the table.
     transactions: int = 0
+    clients: int = 0  # 0: as many as the benchmark says
+
+    def count(self) -> str:
+        if self.updates:
+            return f"SELECT pg_stat_get_tuples_updated('{self.table}'::regclass);"
+        return f"SELECT count(*) FROM {self.table};"
 
 
 @dataclass(frozen=True)
@@ -49,8 +64,9 @@ class Benchmark:
     arms: dict[str, Arm]
     rows: list[Row]
     clients: int = 4
-    records: int = 0  # finished keys in the small database at the start
+    records: int = 0  # finished keys in the small database at the start, or whatever its schema has
     large: bool = False
+    schema: str = ""  # a script that fills the small database instead
 
 
 def begin_finish(name: str, commit: str, settings: str) -> Benchmark:
@@ -138,6 +154,52 @@ def growth() -> Benchmark:
     )
 
 
+def in_schema(variant: str, settings: str) -> str:
+    """Of machines.sql: the scripts say orders, and the search path which ones."""
+    return f"-c search_path={variant},public {settings}"
+
+
+def update_status(name: str, commit: str, settings: str) -> Benchmark:
+    arms = {
+        f"{variant}, {clients}": Arm("update_status", VACUUMED, f"{variant}.orders", 1, updates=True,
+                                     settings=in_schema(variant, settings), clients=clients)
+        for clients in (1, 2)
+        for variant in ("bare", "attached", "kept")
+    }
+    rows = []
+    for clients, text in ((1, "one client"), (2, "two clients")):
+        rows += [
+            Row(f"state machine, {text}, cost", f"attached, {clients}", f"bare, {clients}", most=1.05, cost=True),
+            Row(f"with history, {text}, cost", f"kept, {clients}", f"bare, {clients}", cost=True),
+        ]
+    return Benchmark(name, f"UPDATE of one status, {commit}", arms, rows, records=ORDERS, schema="orders")
+
+
+def fire() -> Benchmark:
+    bare, attached = in_schema("bare", ASYNCHRONOUS), in_schema("attached", ASYNCHRONOUS)
+    return Benchmark(
+        "machine_fire",
+        "idem_fire, asynchronous commits",
+        {
+            "idem_fire": Arm("fire_idem", VACUUMED, "attached.orders", 1, updates=True, settings=attached),
+            "statements": Arm("fire_hand", VACUUMED, "bare.orders", 1, updates=True, settings=bare),
+            "function": Arm("fire_function", VACUUMED, "bare.orders", 1, updates=True, settings=bare),
+            "idem_fire once": Arm("fire_once_idem", VACUUMED, adds=1, settings=attached),
+            "statements once": Arm("fire_once_hand", VACUUMED, "events", 1, settings=bare),
+            "function once": Arm("fire_once_function", VACUUMED, "events", 1, settings=bare),
+        },
+        [
+            Row("against SELECT … FOR UPDATE, check, UPDATE", "idem_fire", "statements"),
+            Row("against a PL/pgSQL function with the same", "idem_fire", "function"),
+            Row("with event id, against INSERT … ON CONFLICT and the same", "idem_fire once", "statements once"),
+            Row("with event id, against a PL/pgSQL function with all that", "idem_fire once", "function once"),
+        ],
+        clients=2,
+        records=ORDERS,
+        schema="orders",
+    )
+
+
 @dataclass(frozen=True)
 class MemoryBenchmark:
     """Private memory of one session before and after very many calls. Growth is in bytes per call."""
@@ -191,8 +253,33 @@ class IdleBenchmark:
     most: float
 
 
+@dataclass(frozen=True)
+class RewriteBenchmark:
+    """An UPDATE of the status of all rows, by what guards it."""
+
+    name: str
+    about: str
+    most: dict[str, float]  # cost of a variant as a multiple of that of the bare table
+
+
+@dataclass(frozen=True)
+class QuestionBenchmark:
+    """idem_can_transition against a function that does nothing."""
+
+    name: str
+    about: str
+    most: float  # microseconds
+
+
 AnyBenchmark = (
-    Benchmark | MemoryBenchmark | DeletionBenchmark | LatencyBenchmark | BuffersBenchmark | IdleBenchmark
+    Benchmark
+    | MemoryBenchmark
+    | DeletionBenchmark
+    | LatencyBenchmark
+    | BuffersBenchmark
+    | IdleBenchmark
+    | RewriteBenchmark
+    | QuestionBenchmark
 )
 
 BENCHMARKS: list[AnyBenchmark] = [
@@ -213,4 +300,9 @@ BENCHMARKS: list[AnyBenchmark] = [
     BuffersBenchmark("cleanup_buffers", "buffers of a batch with an old snapshot open, against without", rounds=1,
                      most=1.5),
     IdleBenchmark("cleanup_idle", "idle", naptimes={"1min": 60, "1s": 1}, warm=20, most=1.0),
+    RewriteBenchmark("machine_rewrite", "UPDATE of every status", most={"attached": 1.1, "kept": 1.6}),
+    update_status("machine_update", "durable commits", ""),
+    update_status("machine_update_async", "asynchronous commits", ASYNCHRONOUS),
+    QuestionBenchmark("machine_question", "idem_can_transition", most=0.3),
+    fire(),
 ]

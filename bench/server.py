@@ -162,7 +162,7 @@ class Load:
     def run(self, database: str, sessions: Sessions) -> Measured:
         sessions.wait_for_end()
         used = sessions.processor_seconds()
-        head = ""
+        head = said = ""
         environment = {**os.environ, "PGOPTIONS": self.options}
         with subprocess.Popen(self.command(database), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env=environment) as pgbench:
@@ -171,10 +171,11 @@ class Load:
                 # The first report of progress comes when the warming up is over.
                 while pgbench.poll() is None and not head.startswith("progress:"):
                     head = pgbench.stdout.readline()
+                    said += head
                 used = sessions.processor_seconds()
             output = pgbench.stdout.read()
         if pgbench.returncode != 0:
-            sys.exit(f"pgbench failed:\n{head}{output}")
+            sys.exit(f"pgbench failed:\n{said}{output}")
         sessions.wait_for_end()
         return self.measured(head, output, sessions.processor_seconds() - used)
 

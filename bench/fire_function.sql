@@ -1,0 +1,2 @@
+\set id random(1, :records)
+SELECT turn(:id);
