@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "server/arguments.hpp"
+#include "server/json_value.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::machines {
@@ -144,10 +145,7 @@ StateIndex unusable_state(const ColumnType &column, const StateMap &map) {
 }
 
 char *text_of_value(const ColumnType &column, Datum value) {
-  Oid output;
-  bool varlena;
-  getTypeOutputInfo(column.type, &output, &varlena);
-  return OidOutputFunctionCall(output, value);
+  return server::text_from_value(value, column.type);
 }
 
 }  // namespace idem::machines

@@ -9,6 +9,7 @@
 #include "machines/subject.hpp"
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
+#include "server/json_value.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
@@ -89,15 +90,6 @@ const char *why(const Subject &subject, Reaction reaction) {
   pg_unreachable();
 }
 
-// By the type's input function, which refuses a label whose transaction is still open: an index must
-// not come to hold one that may never exist.
-Datum committed_label(Oid type, const char *label) {
-  Oid input;
-  Oid parameter;
-  getTypeInputInfo(type, &input, &parameter);
-  return OidInputFunctionCall(input, pstrdup(label), parameter, -1);
-}
-
 // The new value as one more parameter after those of the key.
 KeyCondition with_target(const Subject &subject, const KeyCondition &key,
                          idem::machines::StateIndex to) {
@@ -113,9 +105,12 @@ KeyCondition with_target(const Subject &subject, const KeyCondition &key,
                      "reached.")));
   KeyCondition all = key;
   all.types[all.parameters] = attachment.type.type;
+  // The input function refuses a label whose transaction is still open: an index must not come to
+  // hold one that may never exist.
   all.values[all.parameters] =
       attachment.type.representation == idem::machines::Representation::enumeration
-          ? committed_label(attachment.type.type, subject.edition->machine->state[to].name)
+          ? idem::server::value_from_text(subject.edition->machine->state[to].name,
+                                          attachment.type.type)
           : value.value;
   all.parameters++;
   return all;
@@ -181,16 +176,8 @@ Fired fire_at(Subject &subject, const KeyCondition &key, const Call &call) {
   return {"applied", from, stored, subject.edition->version};
 }
 
-JsonbValue json_string(const char *string) {
-  JsonbValue value;
-  value.type = string == nullptr ? jbvNull : jbvString;
-  value.val.string.val = const_cast<char *>(string);
-  value.val.string.len = string == nullptr ? 0 : static_cast<int>(strlen(string));
-  return value;
-}
-
 void push(JsonbParseState **state, const char *name, JsonbValue value) {
-  JsonbValue key = json_string(name);
+  JsonbValue key = idem::server::string_value(name);
   (void)pushJsonbValue(state, WJB_KEY, &key);
   (void)pushJsonbValue(state, WJB_VALUE, &value);
 }
@@ -202,15 +189,15 @@ const Jsonb *json_of(const Fired &fired) {
   version.val.numeric =
       DatumGetNumeric(DirectFunctionCall1(int4_numeric, Int32GetDatum(fired.version)));
   (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-  push(&state, "outcome", json_string(fired.outcome));
-  push(&state, "from_state", json_string(fired.from));
-  push(&state, "to_state", json_string(fired.to));
+  push(&state, "outcome", idem::server::string_value(fired.outcome));
+  push(&state, "from_state", idem::server::string_value(fired.from));
+  push(&state, "to_state", idem::server::string_value(fired.to));
   push(&state, "machine_version", version);
   return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
 const char *string_in(const Jsonb *result, const char *name) {
-  JsonbValue key = json_string(name);
+  JsonbValue key = idem::server::string_value(name);
   const JsonbValue *value =
       findJsonbValueFromContainer(const_cast<JsonbContainer *>(&result->root), JB_FOBJECT, &key);
   if (value == nullptr || value->type != jbvString) return nullptr;
@@ -219,7 +206,7 @@ const char *string_in(const Jsonb *result, const char *name) {
 
 // Tells what the event did when it came first.
 Fired replay(const Jsonb *result) {
-  JsonbValue key = json_string("machine_version");
+  JsonbValue key = idem::server::string_value("machine_version");
   const JsonbValue *version =
       findJsonbValueFromContainer(const_cast<JsonbContainer *>(&result->root), JB_FOBJECT, &key);
   const bool known = version != nullptr && version->type == jbvNumeric;

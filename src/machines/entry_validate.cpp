@@ -6,6 +6,7 @@
 #include "machines/guards.hpp"
 #include "server/guard.hpp"
 #include "server/inheritance.hpp"
+#include "server/json_value.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
 
@@ -133,15 +134,10 @@ Datum guards_datum(const Attachment &attachment) {
   JsonbParseState *state = nullptr;
   (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
   for (int i = 0; i < attachment.guards; i++) {
-    const char *const parts[] = {attachment.guard[i].transition, attachment.guard[i].function};
-    JsonbValue values[2];
-    for (int part = 0; part < 2; part++) {
-      values[part].type = jbvString;
-      values[part].val.string.val = const_cast<char *>(parts[part]);
-      values[part].val.string.len = static_cast<int>(strlen(parts[part]));
-    }
-    (void)pushJsonbValue(&state, WJB_KEY, &values[0]);
-    (void)pushJsonbValue(&state, WJB_VALUE, &values[1]);
+    JsonbValue transition = idem::server::string_value(attachment.guard[i].transition);
+    JsonbValue function = idem::server::string_value(attachment.guard[i].function);
+    (void)pushJsonbValue(&state, WJB_KEY, &transition);
+    (void)pushJsonbValue(&state, WJB_VALUE, &function);
   }
   return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)));
 }

@@ -33,26 +33,11 @@ int position_in(Relation index, AttrNumber column) {
   return position;
 }
 
-JsonbValue string_value(char *text) {
-  JsonbValue value;
-  value.type = jbvString;
-  value.val.string.val = text;
-  value.val.string.len = static_cast<int>(strlen(text));
-  return value;
-}
-
 JsonbValue numeric_value(Datum numeric) {
   JsonbValue value;
   value.type = jbvNumeric;
   value.val.numeric = DatumGetNumeric(numeric);
   return value;
-}
-
-char *output_of(Datum value, Oid type) {
-  Oid output;
-  bool varlena;
-  getTypeOutputInfo(type, &output, &varlena);
-  return OidOutputFunctionCall(output, value);
 }
 
 void set(const char *name, const char *value) {
@@ -67,7 +52,7 @@ char *stable_output_of(Datum value, Oid type) {
   set("TimeZone", "UTC");
   set("bytea_output", "hex");
   set("extra_float_digits", "3");
-  char *text = output_of(value, type);
+  char *text = server::text_from_value(value, type);
   AtEOXact_GUC(false, level);
   return text;
 }
@@ -122,13 +107,13 @@ JsonbValue json_of(Datum value, Oid type) {
     case DATEOID:
     case TIMESTAMPOID:
     case TIMESTAMPTZOID:
-      return string_value(
+      return server::string_value(
           JsonEncodeDateTime(static_cast<char *>(palloc(MAXDATELEN + 1)), value, type, &kUtc));
     default:
       break;
   }
-  return string_value(has_stable_output(type) ? output_of(value, type)
-                                              : stable_output_of(value, type));
+  return server::string_value(has_stable_output(type) ? server::text_from_value(value, type)
+                                                      : stable_output_of(value, type));
 }
 
 JsonbValue json_of_column(const RowKey &key, Relation relation, const NullableDatum *values,
@@ -146,7 +131,7 @@ Jsonb *object_of_key(const RowKey &key, Relation relation, const NullableDatum *
   (void)pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
   for (int i = 0; i < key.columns; i++) {
     const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), key.column[i] - 1);
-    JsonbValue name = string_value(NameStr(column->attname));
+    JsonbValue name = server::string_value(NameStr(column->attname));
     JsonbValue json = json_of_column(key, relation, values, i);
     (void)pushJsonbValue(&state, WJB_KEY, &name);
     (void)pushJsonbValue(&state, WJB_VALUE, &json);
@@ -210,7 +195,7 @@ bool is_object(Jsonb *key) {
 }
 
 JsonbValue *member(Jsonb *key, const char *name) {
-  JsonbValue wanted = string_value(pstrdup(name));
+  JsonbValue wanted = server::string_value(name);
   return findJsonbValueFromContainer(&key->root, JB_FOBJECT, &wanted);
 }
 

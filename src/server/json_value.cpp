@@ -22,13 +22,6 @@ char *as_text(const JsonbValue &value) {
   return as_json_text(value);
 }
 
-Datum from_text(char *value, Oid type) {
-  Oid input;
-  Oid parameter;
-  getTypeInputInfo(type, &input, &parameter);
-  return OidInputFunctionCall(input, value, parameter, -1);
-}
-
 bool is_json_array(const JsonbValue &value) {
   return value.type == jbvBinary && JsonContainerIsArray(value.val.binary.data) &&
          !JsonContainerIsScalar(value.val.binary.data);
@@ -65,15 +58,38 @@ Datum array_value(JsonbContainer *container, Oid type, Oid element_type) {
 
 }  // namespace
 
+JsonbValue string_value(const char *text) {
+  JsonbValue value;
+  value.type = text == nullptr ? jbvNull : jbvString;
+  value.val.string.val = const_cast<char *>(text);
+  value.val.string.len = text == nullptr ? 0 : static_cast<int>(strlen(text));
+  return value;
+}
+
+Datum value_from_text(const char *text, Oid type) {
+  Oid input;
+  Oid parameter;
+  getTypeInputInfo(type, &input, &parameter);
+  return OidInputFunctionCall(input, const_cast<char *>(text), parameter, -1);
+}
+
+char *text_from_value(Datum value, Oid type) {
+  Oid output;
+  bool varlena;
+  getTypeOutputInfo(type, &output, &varlena);
+  return OidOutputFunctionCall(output, value);
+}
+
 Datum sql_value(const JsonbValue &value, Oid type) {
   const Oid base = getBaseType(type);
   if (base == JSONBOID && base == type) return JsonbPGetDatum(as_jsonb(value));
-  if (base == JSONBOID || base == JSONOID) return from_text(as_json_text(value), type);
+  if (base == JSONBOID || base == JSONOID) return value_from_text(as_json_text(value), type);
   const Oid element_type = get_element_type(base);
-  if (!OidIsValid(element_type) || !is_json_array(value)) return from_text(as_text(value), type);
+  if (!OidIsValid(element_type) || !is_json_array(value))
+    return value_from_text(as_text(value), type);
   const Datum array = array_value(value.val.binary.data, base, element_type);
   // A domain checks its values in its input function.
-  return base == type ? array : from_text(OidOutputFunctionCall(F_ARRAY_OUT, array), type);
+  return base == type ? array : value_from_text(OidOutputFunctionCall(F_ARRAY_OUT, array), type);
 }
 
 }  // namespace idem::server

@@ -1,4 +1,4 @@
-// A JSON value as a value of an SQL type.
+// Values of SQL types as JSON and as text, and back.
 
 #pragma once
 
@@ -10,5 +10,12 @@ namespace idem::server {
 // by element. Everything else takes the value's text (a string without its quotes) through the
 // type's input function, whose errors pass through. `value` must not be JSON null.
 Datum sql_value(const JsonbValue &value, Oid type);
+
+// A JSON string, or JSON null for a null pointer. Points to the text.
+JsonbValue string_value(const char *text);
+
+// By the input and output functions of the type, whose errors pass through.
+Datum value_from_text(const char *text, Oid type);
+char *text_from_value(Datum value, Oid type);
 
 }  // namespace idem::server
