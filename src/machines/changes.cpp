@@ -176,7 +176,7 @@ void prepare_places(const Collected &one) {
   if (!OidIsValid(server::partition_for(kHistory, one.home, one.first)))
     server::provide_default_partition(kHistory, one.home);
   server::await_month(kHistory, one.home, one.first);
-  server::await_month(kHistory, one.home, one.last);
+  if (one.last != one.first) server::await_month(kHistory, one.home, one.last);
 }
 
 void write_by_sql(const Collected &one) {

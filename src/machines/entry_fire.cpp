@@ -292,8 +292,6 @@ const Attachment *attachment_for(FunctionCallInfo fcinfo, Relation relation, int
                                          idem::machines::column_argument(fcinfo, col));
 }
 
-}  // namespace
-
 // Before anything is told, even what happened earlier.
 void require_rights(Relation relation, const Attachment *attachment) {
   const Oid table = RelationGetRelid(relation);
@@ -305,6 +303,8 @@ void require_rights(Relation relation, const Attachment *attachment) {
     aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relation->rd_rel->relkind),
                    RelationGetRelationName(relation));
 }
+
+}  // namespace
 
 IDEM_FUNCTION(idem_fire) {
   idem::server::require_writable("idem_fire()");

@@ -14,7 +14,8 @@ namespace {
 bool tells_end_of_statement(Relation relation, const Trigger &trigger) {
   if (!relation->rd_rel->relispartition && server::parents_of(RelationGetRelid(relation)) != NIL)
     return false;
-  const TriggerDesc *triggers = triggers_on(relation);
+  // Nothing is looked up while these are read, so they need no copy.
+  const TriggerDesc *triggers = relation->trigdesc;
   for (int i = 0; i < triggers->numtriggers; i++) {
     const Trigger &other = triggers->triggers[i];
     if (other.tgfoid == trigger.tgfoid && !TRIGGER_FOR_ROW(other.tgtype) &&
