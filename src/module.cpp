@@ -3,6 +3,7 @@
 #include "cleanup/shared.hpp"
 #include "records/positions.hpp"
 #include "records/table.hpp"
+#include "records/wake.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/settings.hpp"
@@ -25,6 +26,7 @@ void start() {
   idem::server::reserve_setting_prefix("idem");
   if (!process_shared_preload_libraries_in_progress) return;
   idem::records::reserve_shared_positions();
+  idem::records::reserve_wake_ups();
   idem::cleanup::reserve_shared_state();
   idem::cleanup::register_launcher();
   idem::records::on_look_up = idem::cleanup::announce_extension;

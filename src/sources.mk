@@ -73,7 +73,9 @@ SERVER_SOURCES = src/module.cpp \
 	src/machines/store.cpp \
 	src/machines/subject.cpp \
 	src/machines/wiring.cpp \
+	src/records/answers.cpp \
 	src/records/archive.cpp \
+	src/records/by_sql.cpp \
 	src/records/claim.cpp \
 	src/records/direct.cpp \
 	src/records/entry_begin.cpp \
@@ -87,14 +89,17 @@ SERVER_SOURCES = src/module.cpp \
 	src/records/entry_scopes.cpp \
 	src/records/entry_settle.cpp \
 	src/records/positions.cpp \
+	src/records/queue.cpp \
 	src/records/record.cpp \
 	src/records/request.cpp \
+	src/records/rewriting.cpp \
 	src/records/scopes.cpp \
 	src/records/session_claims.cpp \
 	src/records/settlement.cpp \
 	src/records/store.cpp \
 	src/records/table.cpp \
-	src/records/user_statement.cpp
+	src/records/user_statement.cpp \
+	src/records/wake.cpp
 
 # Concatenated in this order into the install script.
 SQL_PIECES = src/records/types.sql \

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "records/answers.hpp"
+#include "records/queue.hpp"
 #include "records/session_claims.hpp"
+#include "records/wake.hpp"
 #include "server/arguments.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
@@ -23,76 +26,11 @@ constexpr int kRounds = 16;
 constexpr Micros kLeastStale = 10 * 1000;
 constexpr Micros kMostStale = 1000 * 1000;
 
+// Milliseconds between two looks at a live claim. Whoever will be woken looks now and then all the
+// same: a record may also be deleted, or its lease end early, in ways that wake nobody.
 constexpr long kFirstPoll = 1;
 constexpr long kLongestPoll = 50;
-
-constexpr NullableDatum kNull = {0, true};
-
-NullableDatum present(Datum value) {
-  return {value, false};
-}
-
-NullableDatum column(const Record &record, Column which) {
-  return {record.value(which), record.null(which)};
-}
-
-Datum interval_of(Micros micros) {
-  auto *interval = static_cast<Interval *>(palloc0(sizeof(Interval)));
-  interval->time = micros;
-  return IntervalPGetDatum(interval);
-}
-
-Claim empty_claim(ClaimOutcome outcome) {
-  return {outcome, kNull, kNull, kNull, kNull, kNull, kNull,
-          kNull,   kNull, kNull, kNull, kNull, kNull};
-}
-
-// What a caller without the claim may see of it.
-Claim refusal(ClaimOutcome outcome, const Sighting &sighting) {
-  Claim claim = empty_claim(outcome);
-  if (sighting.presence != Presence::present || outcome == ClaimOutcome::mismatch) return claim;
-  claim.attempt = column(sighting.record, Column::attempt);
-  claim.owner = column(sighting.record, Column::owner);
-  claim.lease_expires_at = column(sighting.record, Column::lease_expires_at);
-  claim.expires_at = column(sighting.record, Column::expires_at);
-  return claim;
-}
-
-Claim busy(const Sighting &sighting, Micros retry_after) {
-  Claim claim = refusal(ClaimOutcome::in_progress, sighting);
-  claim.retry_after = present(interval_of(retry_after));
-  return claim;
-}
-
-Claim replay(const Record &record) {
-  Claim claim = empty_claim(ClaimOutcome::replayed);
-  claim.attempt = column(record, Column::attempt);
-  claim.code = column(record, Column::code);
-  claim.result = column(record, Column::result);
-  claim.body = column(record, Column::body);
-  claim.failed = present(BoolGetDatum(record.state.status == Status::failed));
-  claim.owner = column(record, Column::owner);
-  claim.lease_expires_at = column(record, Column::lease_expires_at);
-  claim.expires_at = column(record, Column::expires_at);
-  return claim;
-}
-
-Claim started(const Grant &grant, std::int32_t attempt, TimestampTz expires_at) {
-  Claim claim = empty_claim(ClaimOutcome::started);
-  claim.token = present(Int64GetDatum(grant.token));
-  claim.attempt = present(Int32GetDatum(attempt));
-  claim.owner = {PointerGetDatum(grant.owner), grant.owner == nullptr};
-  claim.lease_expires_at = present(TimestampTzGetDatum(grant.lease_expires_at));
-  claim.expires_at = present(TimestampTzGetDatum(expires_at));
-  return claim;
-}
-
-Claim resumed(const Grant &grant, const Handover &handover, const Record &record) {
-  Claim claim = started(grant, handover.attempt, record.state.expires_at);
-  claim.checkpoint = handover.checkpoint;
-  claim.checkpoint_data = handover.checkpoint_data;
-  return claim;
-}
+constexpr long kWokenPoll = 1000;
 
 // One attempt to write a claim.
 struct Attempt {
@@ -102,9 +40,10 @@ struct Attempt {
   const RecordState *expected;
   BeginStep step;
   bool competitor;
+  Blocking blocking;
   Grant grant;
   Handover handover;  // only of a takeover
-  bool claimed;
+  Written written;
 };
 
 // Operators look for the owner of a stuck claim; the application's name is better than nothing.
@@ -113,14 +52,34 @@ const text *owner_or_application(const text *owner) {
   return cstring_to_text(application_name);
 }
 
+// A lock's record lives on from claim to claim: as long as it need not be dated anew, the index on
+// its end is left alone.
+TimestampTz record_end(const Attempt &attempt, Micros grace) {
+  const Grant &grant = attempt.grant;
+  const TimestampTz shut_until = grant.lease_expires_at + grace;
+  if (attempt.step != BeginStep::insert && attempt.expected->expires_at >= shut_until)
+    return attempt.expected->expires_at;
+  return std::max(shut_until,
+                  retain_deadline(*attempt.settings, attempt.request->retain, grant.granted_at));
+}
+
 void draw_grant(Attempt &attempt) {
   const BeginRequest &request = *attempt.request;
   Grant &grant = attempt.grant;
   grant.granted_at = GetCurrentTimestamp();
   grant.lease_expires_at = lease_deadline(*attempt.settings, request.lease, grant.granted_at);
-  grant.expires_at = retain_deadline(*attempt.settings, request.retain, grant.granted_at);
   grant.owner = owner_or_application(request.owner);
   grant.fingerprint = request.fingerprint;
+  grant.grace = grant.data = {0, true};
+  if (request.lock != nullptr) {
+    const NullableDatum delay = request.lock->delay;
+    grant.grace = delay;
+    grant.data = request.lock->data;
+    grant.expires_at = record_end(
+        attempt, delay.isnull ? 0 : static_cast<Micros>(DatumGetInt32(delay.value)) * 1000);
+  } else {
+    grant.expires_at = retain_deadline(*attempt.settings, request.retain, grant.granted_at);
+  }
   // Drawn after the old record was read: a key's tokens only grow.
   grant.token = next_token(*attempt.table);
 }
@@ -130,17 +89,23 @@ bool archives(const Attempt &attempt) {
   return attempt.settings->archives && expired(*attempt.expected, attempt.grant.granted_at);
 }
 
-bool write_claim(Attempt &attempt) {
+Written written_if(bool wrote) {
+  return wrote ? Written::yes : Written::no;
+}
+
+Written write_claim(Attempt &attempt) {
   const Identity &id = attempt.request->id;
+  const Manner manner = {attempt.blocking, attempt.request->lock != nullptr};
   switch (attempt.step) {
     case BeginStep::insert:
-      return insert_claim(*attempt.table, id, attempt.grant, attempt.competitor);
+      return written_if(insert_claim(*attempt.table, id, attempt.grant, attempt.competitor));
     case BeginStep::reclaim:
-      return archives(attempt)
-                 ? reclaim_archiving(*attempt.table, id, attempt.grant, *attempt.expected)
-                 : reclaim(*attempt.table, id, attempt.grant, *attempt.expected);
+      if (archives(attempt))
+        return written_if(reclaim_archiving(*attempt.table, id, attempt.grant, *attempt.expected));
+      return reclaim(*attempt.table, id, attempt.grant, *attempt.expected, manner);
     default:
-      return take_over(*attempt.table, id, attempt.grant, *attempt.expected, &attempt.handover);
+      return take_over(*attempt.table, id, attempt.grant, *attempt.expected, manner,
+                       &attempt.handover);
   }
 }
 
@@ -161,13 +126,21 @@ void renew_if_stale(Attempt &attempt) {
 
 void try_claim(void *argument) {
   Attempt &attempt = *static_cast<Attempt *>(argument);
-  lock_records(*attempt.table, RowExclusiveLock);
+  attempt.written = Written::busy;
+  if (attempt.blocking == Blocking::as_needed)
+    lock_records(*attempt.table, RowExclusiveLock);
+  else if (!try_lock_records(*attempt.table, RowExclusiveLock))
+    return;
   draw_grant(attempt);
-  attempt.claimed = write_claim(attempt);
-  if (attempt.claimed) renew_if_stale(attempt);
+  attempt.written = write_claim(attempt);
+  if (attempt.written == Written::yes) renew_if_stale(attempt);
 }
 
 enum class Tried { claimed, lost, timed_out };
+
+Tried outcome_of(const Attempt &attempt) {
+  return attempt.written == Written::yes ? Tried::claimed : Tried::lost;
+}
 
 // A claim may wait for two locks in turn, and lock_timeout counts for each. Half of the time that
 // is left keeps the sum within it; what remains is for the next try.
@@ -176,27 +149,89 @@ int lock_limit(const Wait &wait) {
   return static_cast<int>(std::min<Micros>(std::max<Micros>(left / 2, 1), INT_MAX));
 }
 
+bool may_find_a_competitor(const Attempt &attempt) {
+  return attempt.competitor || archives(attempt) || !writes_without_waiting(*attempt.table);
+}
+
+bool wait_and_claim(Attempt &attempt, const Wait &wait) {
+  const int limit = lock_limit(wait);
+  const bool patient = attempt.request->lock == nullptr || LockTimeout <= 0 || LockTimeout > limit;
+  if (patient) return server::run_within(limit, try_claim, &attempt);
+  try_claim(&attempt);
+  return true;
+}
+
+// Without a competitor in sight the claim needs no subtransaction to keep within its time.
 Tried try_claim_within(Attempt &attempt, const Wait &wait) {
-  if (!wait.bounded)
+  attempt.blocking = Blocking::as_needed;
+  if (!wait.bounded) {
     try_claim(&attempt);
-  else if (!server::run_within(lock_limit(wait), try_claim, &attempt))
-    return Tried::timed_out;
-  return attempt.claimed ? Tried::claimed : Tried::lost;
+    return outcome_of(attempt);
+  }
+  if (!may_find_a_competitor(attempt)) {
+    attempt.blocking = Blocking::never;
+    try_claim(&attempt);
+    if (attempt.written != Written::busy) return outcome_of(attempt);
+    if (GetCurrentTimestamp() >= wait.deadline) return Tried::timed_out;
+    attempt.blocking = Blocking::as_needed;
+  }
+  return wait_and_claim(attempt, wait) ? outcome_of(attempt) : Tried::timed_out;
 }
 
 Wait wait_of(const BeginRequest &request) {
-  if (request.wait == nullptr) return {false, 0};
+  if (request.wait == nullptr) return {request.lock != nullptr, kForever};
   return {true, server::deadline(GetCurrentTimestamp(), request.wait, "wait",
                                  server::Infinite::allowed, true)};
 }
 
-void sleep_before_next_look(const Wait &wait, long *delay) {
-  const Micros left = std::max<Micros>(wait.deadline - GetCurrentTimestamp(), 0) / 1000 + 1;
-  const long timeout = static_cast<long>(std::min<Micros>(left, *delay));
+// A session that has seen a live claim and waits for its end.
+struct Waiter {
+  const BeginRequest *request;
+  Wait wait;
+  Micros patience;  // when lock_timeout ends it; kForever: never
+  bool in_line;
+  bool announced;
+  long delay;  // milliseconds
+};
+
+Waiter waiter_for(const BeginRequest &request) {
+  return {&request, wait_of(request), request.lock != nullptr ? patience() : kForever, false,
+          false,    kFirstPoll};
+}
+
+// False when the time is up.
+bool stand_in_line(Waiter &waiter) {
+  if (!waiter.in_line) waiter.in_line = enter_line(waiter.request->id, waiter.wait);
+  return waiter.in_line;
+}
+
+void step_out(const Waiter &waiter) {
+  if (waiter.announced) withdraw_wait();
+  if (waiter.in_line) leave_line(waiter.request->id);
+}
+
+void sleep_before_next_look(Waiter &waiter, const RecordState &state) {
+  const Micros now = GetCurrentTimestamp();
+  if (now >= waiter.patience) lose_patience();
+  const Micros end = std::min({waiter.wait.deadline, waiter.patience, shut_until(state)});
+  const long longest = waiter.announced ? kWokenPoll : waiter.delay;
+  const long timeout =
+      static_cast<long>(std::min<Micros>(std::max<Micros>(end - now, 0) / 1000 + 1, longest));
   (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout,
                   server::claim_wait_event());
   ResetLatch(MyLatch);
-  *delay = std::min(*delay * 2, kLongestPoll);
+  waiter.delay = std::min(waiter.delay * 2, kLongestPoll);
+}
+
+// Each call waits for one thing, after which the record must be looked at again.
+void wait_on(Waiter &waiter, const Sighting &sighting) {
+  if (!waiter.in_line) {
+    (void)stand_in_line(waiter);
+  } else if (!waiter.announced && announce_wait(line_of(waiter.request->id))) {
+    waiter.announced = true;
+  } else {
+    sleep_before_next_look(waiter, sighting.record.state);
+  }
 }
 
 Fingerprints compare_fingerprints(const Sighting &sighting, const bytea *presented) {
@@ -210,43 +245,8 @@ Fingerprints compare_fingerprints(const Sighting &sighting, const bytea *present
   return equal ? Fingerprints::equal : Fingerprints::different;
 }
 
-Claim answer(const BeginVerdict &verdict, const Sighting &sighting) {
-  switch (verdict.step) {
-    case BeginStep::replayed:
-      return replay(sighting.record);
-    case BeginStep::mismatch:
-      return refusal(ClaimOutcome::mismatch, sighting);
-    case BeginStep::held:
-      return refusal(ClaimOutcome::held, sighting);
-    case BeginStep::exhausted:
-      return refusal(ClaimOutcome::exhausted, sighting);
-    default:
-      return busy(sighting, verdict.retry_after);
-  }
-}
-
 bool is_claiming(BeginStep step) {
   return step == BeginStep::insert || step == BeginStep::reclaim || step == BeginStep::take_over;
-}
-
-const char *outcome_name(ClaimOutcome outcome) {
-  switch (outcome) {
-    case ClaimOutcome::started:
-      return "started";
-    case ClaimOutcome::finished:
-      return "finished";
-    case ClaimOutcome::replayed:
-      return "replayed";
-    case ClaimOutcome::in_progress:
-      return "in_progress";
-    case ClaimOutcome::mismatch:
-      return "mismatch";
-    case ClaimOutcome::held:
-      return "held";
-    case ClaimOutcome::exhausted:
-      break;
-  }
-  return "exhausted";
 }
 
 [[noreturn]] void give_up_claiming(const Identity &id) {
@@ -257,11 +257,18 @@ const char *outcome_name(ClaimOutcome outcome) {
   pg_unreachable();
 }
 
-}  // namespace
+Claim granted(const Attempt &attempt, const Sighting &sighting) {
+  remember_claim(attempt.request->id, attempt.grant.token);
+  if (attempt.step == BeginStep::take_over)
+    return resumed(attempt.grant, attempt.handover, sighting.record);
+  Claim claim = started(attempt.grant, 1, attempt.grant.expires_at);
+  claim.after_loss = attempt.step == BeginStep::reclaim && lost(*attempt.expected);
+  return claim;
+}
 
-Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings &settings) {
-  const Wait wait = wait_of(request);
-  long delay = kFirstPoll;
+Claim contend(RecordsTable &table, const BeginRequest &request, const ScopeSettings &settings,
+              Waiter &waiter) {
+  const Wait &wait = waiter.wait;
   for (int round = 0; round < kRounds;) {
     CHECK_FOR_INTERRUPTS();
     const Sighting sighting = look(table, request.id);
@@ -270,19 +277,17 @@ Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings
         decide_begin(sighting.presence, *state, compare_fingerprints(sighting, request.fingerprint),
                      settings.policy, wait, GetCurrentTimestamp());
     if (verdict.step == BeginStep::poll) {
-      sleep_before_next_look(wait, &delay);
+      wait_on(waiter, sighting);
       continue;
     }
     if (!is_claiming(verdict.step)) return answer(verdict, sighting);
 
     const bool competitor = sighting.presence == Presence::uncommitted;
-    Attempt attempt = {&table, &request, &settings, state, verdict.step, competitor, {}, {}, false};
+    Attempt attempt = {&table,     &request, &settings, state, verdict.step,
+                       competitor, {},       {},        {},    {}};
     switch (try_claim_within(attempt, wait)) {
       case Tried::claimed:
-        remember_claim(request.id, attempt.grant.token);
-        return verdict.step == BeginStep::take_over
-                   ? resumed(attempt.grant, attempt.handover, sighting.record)
-                   : started(attempt.grant, 1, attempt.grant.expires_at);
+        return granted(attempt, sighting);
       case Tried::timed_out:
         // Somebody's open transaction has the key or its row; what it will make of it is not known.
         if (GetCurrentTimestamp() >= wait.deadline)
@@ -296,66 +301,24 @@ Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings
   give_up_claiming(request.id);
 }
 
-void require_claim_or_result(const Claim &claim, const Identity &id) {
-  switch (claim.outcome) {
-    case ClaimOutcome::started:
-    case ClaimOutcome::finished:
-    case ClaimOutcome::replayed:
-      return;
-    case ClaimOutcome::in_progress: {
-      const char *retry_after =
-          DatumGetCString(DirectFunctionCall1(interval_out, claim.retry_after.value));
-      ereport(ERROR, (errcode(server::errcode_of(sqlstate::kInProgress)),
-                      errmsg("key \"%s\" is already being worked on", text_to_cstring(id.key)),
-                      errdetail("Another claim holds it; retry after %s.", retry_after),
-                      errhint("Retry later with the same key.")));
-      break;
-    }
-    case ClaimOutcome::mismatch:
-      ereport(ERROR,
-              (errcode(server::errcode_of(sqlstate::kFingerprint)),
-               errmsg("key \"%s\" was used for a different request", text_to_cstring(id.key)),
-               errdetail("The fingerprints differ."), errhint("Use a new key for a new request.")));
-      break;
-    case ClaimOutcome::held:
-    case ClaimOutcome::exhausted:
-      ereport(ERROR, (errcode(server::errcode_of(sqlstate::kHeld)),
-                      errmsg("key \"%s\" needs an operator", text_to_cstring(id.key)),
-                      claim.outcome == ClaimOutcome::held
-                          ? errdetail("Its owner was lost, and the scope holds abandoned work.")
-                          : errdetail("It was attempted %d times, the most the scope allows.",
-                                      DatumGetInt32(claim.attempt.value)),
-                      errhint("Find out how far the work got, then call idem_resolve.")));
-  }
+// The answer for whoever did not even come to the head of the line in time.
+Claim outrun(const RecordsTable &table, const BeginRequest &request) {
+  const Sighting sighting = look(table, request.id);
+  const Micros now = GetCurrentTimestamp();
+  const bool held = sighting.presence == Presence::present && shut(sighting.record.state, now);
+  if (!held) return busy({Presence::uncommitted, {}}, kUncommittedRetry);
+  return busy(sighting, shut_until(sighting.record.state) - now);
 }
 
-Datum claim_datum(const RecordsTable &table, const Claim &claim) {
-  const NullableDatum columns[] = {present(CStringGetTextDatum(outcome_name(claim.outcome))),
-                                   claim.token,
-                                   claim.attempt,
-                                   claim.code,
-                                   claim.result,
-                                   claim.body,
-                                   claim.failed,
-                                   claim.checkpoint,
-                                   claim.checkpoint_data,
-                                   claim.owner,
-                                   claim.lease_expires_at,
-                                   claim.expires_at,
-                                   claim.retry_after};
-  Datum values[lengthof(columns)];
-  bool nulls[lengthof(columns)];
-  for (std::size_t i = 0; i < lengthof(columns); i++) {
-    values[i] = columns[i].value;
-    nulls[i] = columns[i].isnull;
-  }
-  TupleDesc descriptor = lookup_rowtype_tupdesc(table.claim_type, -1);
-  if (descriptor->natts != static_cast<int>(lengthof(columns)))
-    elog(ERROR, "type idem_claim has %d columns instead of %zu", descriptor->natts,
-         lengthof(columns));
-  HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
-  ReleaseTupleDesc(descriptor);
-  return HeapTupleGetDatum(tuple);
+}  // namespace
+
+Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings &settings) {
+  Waiter waiter = waiter_for(request);
+  // Nobody who asks for a lock may overtake those who wait for it.
+  if (request.lock != nullptr && !stand_in_line(waiter)) return outrun(table, request);
+  const Claim claim = contend(table, request, settings, waiter);
+  step_out(waiter);
+  return claim;
 }
 
 }  // namespace idem::records

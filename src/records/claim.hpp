@@ -10,6 +10,13 @@
 
 namespace idem::records {
 
+// What makes a claim a lock: it keeps nothing once it is over, is granted in the order of asking,
+// does not mind the caller's snapshot, and can be fenced with.
+struct LockTerms {
+  NullableDatum data;   // jsonb, shown to those who find the lock taken
+  NullableDatum delay;  // integer, milliseconds: how long a lost lock stays shut
+};
+
 struct BeginRequest {
   Identity id;
   const bytea *fingerprint;  // null: not compared
@@ -17,6 +24,7 @@ struct BeginRequest {
   const Interval *retain;    // null: the scope's
   const Interval *wait;      // null: for open transactions only
   const text *owner;         // null: application_name
+  const LockTerms *lock;     // null: a claim
 };
 
 enum class ClaimOutcome {
@@ -34,11 +42,15 @@ struct Claim {
   // Columns of idem_claim in their order, without `outcome`.
   NullableDatum token, attempt, code, result, body, failed, checkpoint, checkpoint_data, owner,
       lease_expires_at, expires_at, retry_after;
+  // Of locks only.
+  NullableDatum holder_data;
+  bool after_loss;
 };
 
 // Claims the key or says why not. Writes nothing unless the outcome is `started`. Raises 40001 when
 // the record changed under a transaction-wide snapshot or the race for it does not settle, and
-// whatever a lock wait raises when `wait` is null.
+// whatever a lock wait raises when `wait` is null. For a lock a null `wait` means for ever, the
+// table must be described with home.newest set, and the caller's lock_timeout counts for every wait.
 Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings &settings);
 
 // Raises ID409, ID422 or ID423 for an outcome that leaves the caller without a claim or a result.

@@ -14,14 +14,14 @@ bool claimed_here(const RecordState &record) {
 }
 
 bool free_to_take(const RecordState &record, Micros now) {
-  return lease_over(record, now) && !claimed_here(record);
+  return shut_until(record) <= now && !claimed_here(record);
 }
 
 BeginVerdict busy(const RecordState &record, const Wait &wait, Micros now) {
   // Our own claim cannot settle while we wait for it.
   if (!claimed_here(record) && wait.bounded && now < wait.deadline) return plain(BeginStep::poll);
-  const bool lapsed = lease_over(record, now);
-  return {BeginStep::in_progress, lapsed ? kUncommittedRetry : record.lease_expires_at - now};
+  const Micros end = shut_until(record);
+  return {BeginStep::in_progress, end <= now ? kUncommittedRetry : end - now};
 }
 
 BeginStep after_lease(const RecordState &record, const Policy &policy) {
@@ -34,6 +34,20 @@ BeginStep after_lease(const RecordState &record, const Policy &policy) {
 
 bool lease_over(const RecordState &record, Micros now) {
   return record.lease_expires_at <= now;
+}
+
+// An infinite lease plus anything would overflow.
+Micros shut_until(const RecordState &record) {
+  return record.lease_expires_at > kForever - record.grace ? kForever
+                                                           : record.lease_expires_at + record.grace;
+}
+
+bool shut(const RecordState &record, Micros now) {
+  return record.status == Status::in_progress && shut_until(record) > now;
+}
+
+bool lost(const RecordState &record) {
+  return record.status == Status::in_progress && record.lease_expires_at != kGivenToNext;
 }
 
 bool expired(const RecordState &record, Micros now) {
@@ -50,6 +64,8 @@ BeginVerdict decide_begin(Presence presence, const RecordState &record, Fingerpr
     return {BeginStep::in_progress, kUncommittedRetry};
   }
   if (expired(record, now) || record.status == Status::released) return plain(BeginStep::reclaim);
+  if (policy.keeps_nothing && (record.status != Status::in_progress || free_to_take(record, now)))
+    return plain(BeginStep::reclaim);
   if (fingerprints == Fingerprints::different) return plain(BeginStep::mismatch);
   if (record.status != Status::in_progress) return plain(BeginStep::replayed);
   if (!free_to_take(record, now)) return busy(record, wait, now);
@@ -65,7 +81,8 @@ TokenStep decide_settle(const RecordState *record, std::int64_t token, bool same
 TokenStep decide_hold(const RecordState *record, std::int64_t token, Micros now) {
   const TokenStep step = decide_release(record, token);
   if (step != TokenStep::allow) return step;
-  return free_to_take(*record, now) ? TokenStep::lease_over : TokenStep::allow;
+  return lease_over(*record, now) && !claimed_here(*record) ? TokenStep::lease_over
+                                                            : TokenStep::allow;
 }
 
 TokenStep decide_release(const RecordState *record, std::int64_t token) {

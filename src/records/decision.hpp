@@ -32,6 +32,8 @@ struct RecordState {
   // The calling transaction wrote this version, so nobody else can change the record before it
   // ends.
   bool written_here;
+  // How long after its lease a lost claim stays shut; only locks ask for that.
+  Micros grace = 0;
 };
 
 enum class Presence : std::uint8_t {
@@ -43,6 +45,9 @@ enum class Presence : std::uint8_t {
 struct Policy {
   std::optional<std::int32_t> max_attempts;
   bool hold_abandoned;
+  // A lock: there is no work to resume and no result to replay, so that whatever is over is claimed
+  // as new.
+  bool keeps_nothing = false;
 };
 
 // Unbounded means: wait for open transactions as long as the server lets us, never for a live
@@ -54,7 +59,7 @@ struct Wait {
 
 enum class BeginStep : std::uint8_t {
   insert,     // no record: claim by INSERT
-  reclaim,    // an expired or released record: claim it as new
+  reclaim,    // an expired or released record, or a lost lock: claim it as new
   take_over,  // the owner's lease is over: claim it as the next attempt
   poll,       // a live claim, and the caller is willing to wait
   replayed,
@@ -71,6 +76,13 @@ struct BeginVerdict {
 };
 
 bool lease_over(const RecordState &record, Micros now);
+
+// When a claim can be taken from an owner that does not give it back.
+Micros shut_until(const RecordState &record);
+bool shut(const RecordState &record, Micros now);
+
+// A claim that was not given back in time, and that no operator has handed on.
+bool lost(const RecordState &record);
 
 // An expired record counts as absent whether or not it has been purged. A live claim never expires.
 bool expired(const RecordState &record, Micros now);
@@ -89,7 +101,9 @@ enum class TokenStep : std::uint8_t {
   stale_token,
   given_back,
   settled,
-  lease_over
+  lease_over,
+  // No token was presented, and this session knows of none.
+  unknown
 };
 
 // idem_finish and idem_fail. `same_outcome` says whether the record already holds exactly this

@@ -42,6 +42,10 @@ IndexScanDesc begin_scan(Relation heap, Relation index, const Identity &id, Snap
   return scan;
 }
 
+bool bound_by_snapshot(const RecordsTable &table) {
+  return IsolationUsesXactSnapshot() && !table.home.newest;
+}
+
 [[noreturn]] void refuse_changed_record() {
   ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                   errmsg("could not serialize access: the idempotency record changed after this "
@@ -146,7 +150,7 @@ Sighting look_at(const Place &place, const RecordsTable &table, const Identity &
   sighting.presence = find(place, table, id, absence);
   if (sighting.presence != Presence::present) return sighting;
   sighting.record = read_slot(place, table);
-  if (IsolationUsesXactSnapshot() && !sighting.record.state.written_here)
+  if (bound_by_snapshot(table) && !sighting.record.state.written_here)
     require_in_transaction_snapshot(place);
   return sighting;
 }
@@ -182,23 +186,6 @@ void close_writer(const Writer &writer) {
   CommandCounterIncrement();
 }
 
-Record record_of(const Identity &id, const Grant &grant) {
-  Record record;
-  memset(record.nulls, true, sizeof(record.nulls));
-  record.set(Column::scope, {PointerGetDatum(id.scope), false});
-  record.set(Column::key, {PointerGetDatum(id.key), false});
-  record.set(Column::status, {CStringGetTextDatum(status_name(Status::in_progress)), false});
-  record.set(Column::token, {Int64GetDatum(grant.token), false});
-  record.set(Column::attempt, {Int32GetDatum(1), false});
-  record.set(Column::owner, {PointerGetDatum(grant.owner), grant.owner == nullptr});
-  record.set(Column::created_at, {TimestampTzGetDatum(grant.granted_at), false});
-  record.set(Column::lease_expires_at, {TimestampTzGetDatum(grant.lease_expires_at), false});
-  record.set(Column::expires_at, {TimestampTzGetDatum(grant.expires_at), false});
-  record.set(Column::fingerprint,
-             {PointerGetDatum(grant.fingerprint), grant.fingerprint == nullptr});
-  return record;
-}
-
 // Returns whether the row is in; when not, somebody else's conflicting entry came first and ours is
 // gone.
 bool insert_speculatively(Relation heap, const Writer &writer, List *arbiters) {
@@ -212,33 +199,54 @@ bool insert_speculatively(Relation heap, const Writer &writer, List *arbiters) {
   return !conflict;
 }
 
-void store_outcome(Record &record, const Outcome &outcome) {
-  record.set(Column::status, {CStringGetTextDatum(status_name(outcome.status)), false});
-  record.set(Column::code, outcome.code);
-  record.set(Column::result, outcome.result);
-  record.set(Column::body, outcome.body);
-  record.set(Column::completed_at, {TimestampTzGetDatum(GetCurrentTimestamp()), false});
+// Takes the row for this transaction, against holders of a share as well.
+TM_Result lock_version(const Place &place, ItemPointer tid, LockTupleMode mode, Blocking blocking) {
+  TM_FailureData failure;
+  return table_tuple_lock(place.heap, tid, SnapshotAny, place.slot, GetCurrentCommandId(true), mode,
+                          blocking == Blocking::never ? LockWaitSkip : LockWaitBlock, 0, &failure);
 }
 
-// Writes the record over the version at `tid`; false when that version is no longer the newest.
-bool update_version(const Place &place, ItemPointer tid, const RecordsTable &table,
-                    const Record &record) {
+// Writes the record over the version at `tid`.
+TM_Result update_version(const Place &place, ItemPointer tid, const RecordsTable &table,
+                         const Record &record, Blocking blocking) {
   CheckCmdReplicaIdentity(place.heap, CMD_UPDATE);
   const Writer writer = open_writer(place.heap, table, record);
-  TM_FailureData failure;
   server::IndexWork work = server::IndexWork::none;
-  const TM_Result result = server::update_tuple(place.heap, tid, writer.slot, &failure, &work);
+  const TM_Result result =
+      server::update_tuple(place.heap, tid, writer.slot, blocking == Blocking::as_needed, &work);
   if (result == TM_Ok && work != server::IndexWork::none) {
     ExecOpenIndices(writer.relation, false);
     server::insert_index_entries(writer.relation, writer.slot, writer.state, nullptr, NIL,
                                  work == server::IndexWork::summarizing);
   }
   close_writer(writer);
-  if (result == TM_Ok) return true;
-  if (result != TM_Updated && result != TM_Deleted)
-    elog(ERROR, "unexpected result %d of updating an idempotency record", result);
-  if (IsolationUsesXactSnapshot()) refuse_changed_record();
-  return false;
+  return result;
+}
+
+Written outcome_of(TM_Result result, const RecordsTable &table) {
+  switch (result) {
+    case TM_Ok:
+      return Written::yes;
+    case TM_BeingModified:
+    case TM_WouldBlock:
+      return Written::busy;
+    case TM_Updated:
+    case TM_Deleted:
+      if (bound_by_snapshot(table)) refuse_changed_record();
+      return Written::no;
+    default:
+      elog(ERROR, "unexpected result %d of changing an idempotency record", result);
+  }
+  pg_unreachable();
+}
+
+Written write_back(const Place &place, const RecordsTable &table, const Record &record,
+                   const Manner &manner) {
+  ItemPointerData tid = place.slot->tts_tid;
+  TM_Result result = TM_Ok;
+  if (manner.alone) result = lock_version(place, &tid, LockTupleExclusive, manner.blocking);
+  if (result == TM_Ok) result = update_version(place, &tid, table, record, manner.blocking);
+  return outcome_of(result, table);
 }
 
 }  // namespace
@@ -277,19 +285,29 @@ bool insert_directly(const RecordsTable &table, const Identity &id, const Grant 
   return inserted;
 }
 
-bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
-                     const Outcome &outcome) {
+Written rewrite_directly(const RecordsTable &table, const Identity &id, const Manner &manner,
+                         bool (*change)(Record &, void *), void *argument) {
   const Place place = open_place(table);
   Sighting sighting = look_at(place, table, id, Absence::certain);
-  bool stored = false;
+  Written written = Written::no;
+  if (sighting.presence == Presence::present && change(sighting.record, argument))
+    written = write_back(place, table, sighting.record, manner);
+  close_place(place);
+  return written;
+}
+
+bool share_directly(const RecordsTable &table, const Identity &id, std::int64_t token) {
+  const Place place = open_place(table);
+  Sighting sighting = look_at(place, table, id, Absence::certain);
+  bool shared = false;
   if (sighting.presence == Presence::present &&
-      decide_settle(&sighting.record.state, token, false) == TokenStep::allow) {
+      decide_release(&sighting.record.state, token) == TokenStep::allow) {
     ItemPointerData tid = place.slot->tts_tid;
-    store_outcome(sighting.record, outcome);
-    stored = update_version(place, &tid, table, sighting.record);
+    shared = outcome_of(lock_version(place, &tid, LockTupleKeyShare, Blocking::as_needed), table) ==
+             Written::yes;
   }
   close_place(place);
-  return stored;
+  return shared;
 }
 
 }  // namespace idem::records

@@ -30,10 +30,14 @@ Sighting look_directly_in_snapshot(const RecordsTable &table, const Identity &id
 bool insert_directly(const RecordsTable &table, const Identity &id, const Grant &grant,
                      bool competitor);
 
-// Stores the outcome if the record is in progress under this token, waiting for a transaction that
-// has the row; returns whether it did. Raises 40001 when the row changed under a transaction-wide
-// snapshot.
-bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
-                     const Outcome &outcome);
+// Lets `change` look at the newest version of the record and edit it, and writes what it made. `no`
+// when there is no record, `change` refuses, or the row changed meanwhile; `busy` only with
+// Blocking::never. Raises 40001 when the row changed under a transaction-wide snapshot.
+Written rewrite_directly(const RecordsTable &table, const Identity &id, const Manner &manner,
+                         bool (*change)(Record &, void *), void *argument);
+
+// Keeps those who rewrite with Manner::alone out of the record until the transaction ends. Waits
+// for whoever is changing it; false when it then is not in progress under this token.
+bool share_directly(const RecordsTable &table, const Identity &id, std::int64_t token);
 
 }  // namespace idem::records

@@ -31,7 +31,7 @@ void require_own_transaction() {
 
 IDEM_FUNCTION(idem_begin) {
   idem::server::require_writable("idem_begin()");
-  BeginRequest request;
+  BeginRequest request = {};
   request.id = idem::records::read_identity(fcinfo, 0, 1);
   if (idem::records::read_flag(fcinfo, 7)) require_own_transaction();
   const RecordsTable table = idem::records::records_table(fcinfo, AccessShareLock);

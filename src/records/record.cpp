@@ -28,6 +28,13 @@ uint64 hash_text(const text *value, uint64 seed) {
                         static_cast<int>(VARSIZE_ANY_EXHDR(value)), seed));
 }
 
+// A claim has no code before it is settled, and a lock never is: until then the column holds the
+// grace period.
+Micros grace_of(const Record &record) {
+  if (record.state.status != Status::in_progress || record.null(Column::code)) return 0;
+  return static_cast<Micros>(DatumGetInt32(record.value(Column::code))) * 1000;
+}
+
 }  // namespace
 
 std::uint64_t hash_of(const Identity &id, std::uint64_t seed) {
@@ -48,6 +55,25 @@ const char *status_name(Status status) {
   return "released";
 }
 
+Record record_of(const Identity &id, const Grant &grant) {
+  Record record;
+  memset(record.nulls, true, sizeof(record.nulls));
+  record.set(Column::scope, {PointerGetDatum(id.scope), false});
+  record.set(Column::key, {PointerGetDatum(id.key), false});
+  record.set(Column::status, {CStringGetTextDatum(status_name(Status::in_progress)), false});
+  record.set(Column::token, {Int64GetDatum(grant.token), false});
+  record.set(Column::attempt, {Int32GetDatum(1), false});
+  record.set(Column::owner, {PointerGetDatum(grant.owner), grant.owner == nullptr});
+  record.set(Column::created_at, {TimestampTzGetDatum(grant.granted_at), false});
+  record.set(Column::lease_expires_at, {TimestampTzGetDatum(grant.lease_expires_at), false});
+  record.set(Column::expires_at, {TimestampTzGetDatum(grant.expires_at), false});
+  record.set(Column::fingerprint,
+             {PointerGetDatum(grant.fingerprint), grant.fingerprint == nullptr});
+  record.set(Column::code, grant.grace);
+  record.set(Column::checkpoint_data, grant.data);
+  return record;
+}
+
 Record read_record(HeapTuple tuple, TupleDesc descriptor, const AttrNumber *columns,
                    TransactionId xmin) {
   Record record;
@@ -64,6 +90,7 @@ Record read_record(HeapTuple tuple, TupleDesc descriptor, const AttrNumber *colu
   record.state.lease_expires_at = DatumGetTimestampTz(record.value(Column::lease_expires_at));
   record.state.expires_at = DatumGetTimestampTz(record.value(Column::expires_at));
   record.state.written_here = TransactionIdIsCurrentTransactionId(xmin);
+  record.state.grace = grace_of(record);
   return record;
 }
 

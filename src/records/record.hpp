@@ -43,6 +43,8 @@ struct Grant {
   TimestampTz granted_at;
   TimestampTz lease_expires_at;
   TimestampTz expires_at;
+  NullableDatum grace;  // integer, milliseconds: how long after the lease the claim stays shut
+  NullableDatum data;   // jsonb, for those who find the key taken
 };
 
 struct Outcome {
@@ -52,7 +54,25 @@ struct Outcome {
   NullableDatum body;
 };
 
+enum class Written {
+  yes,
+  no,   // what the caller relied on is so no more
+  busy  // an open transaction has the row
+};
+
+enum class Blocking { as_needed, never };
+
+// How a write treats the other transactions at the row.
+struct Manner {
+  Blocking blocking;
+  // Also keep clear of those that only hold the claim in place; see share_claim.
+  bool alone;
+};
+
 const char *status_name(Status status);
+
+// The row of a claim as new; its state is not filled in.
+Record record_of(const Identity &id, const Grant &grant);
 
 // Fills a record from a tuple of the given descriptor, whose column numbers are in `columns`.
 // Values point into the tuple. Raises XX001 for a status that is not ours.

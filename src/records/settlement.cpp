@@ -1,8 +1,9 @@
 #include "records/settlement.hpp"
 
-#include <optional>
-
+#include "records/queue.hpp"
 #include "records/session_claims.hpp"
+#include "records/wake.hpp"
+#include "server/arguments.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 
@@ -47,6 +48,10 @@ const char *shown(const text *value) {
                       errdetail("Its outcome has been stored."),
                       errhint("There is nothing left to do; idem_get shows the outcome.")));
       break;
+    case TokenStep::unknown:
+      ereport(ERROR, (errcode(stale), errmsg("this session holds no claim on key \"%s\"", key),
+                      errhint("Pass the token that idem_begin returned, as argument token.")));
+      break;
     case TokenStep::lease_over:
       ereport(ERROR,
               (errcode(stale), errmsg("the lease on key \"%s\" is over", key),
@@ -64,14 +69,6 @@ const char *shown(const text *value) {
   pg_unreachable();
 }
 
-// Raised when the caller passed no token and none is known here.
-[[noreturn]] void refuse_unknown(const Identity &id) {
-  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kStaleToken)),
-                  errmsg("this session holds no claim on key \"%s\"", shown(id.key)),
-                  errhint("Pass the token that idem_begin returned, as argument token.")));
-  pg_unreachable();
-}
-
 // Which of the remembered tokens the record carries; the latest when it carries neither.
 std::int64_t current_token(const RecordsTable &table, const Identity &id,
                            const RememberedTokens &remembered) {
@@ -82,21 +79,26 @@ std::int64_t current_token(const RecordsTable &table, const Identity &id,
   return rolled_back ? remembered.before : remembered.latest;
 }
 
-// The token to check, or none when there is no record that could carry it.
-std::optional<std::int64_t> find_token(const RecordsTable &table, const Presented &claim) {
-  if (!claim.token.isnull) return DatumGetInt64(claim.token.value);
+// The token to check, or why there is none.
+struct Found {
+  TokenStep step;  // allow, no_such_claim or unknown
+  std::int64_t token;
+};
+
+Found find_token(const RecordsTable &table, const Presented &claim) {
+  if (!claim.token.isnull) return {TokenStep::allow, DatumGetInt64(claim.token.value)};
   if (const auto remembered = remembered_tokens(claim.id))
-    return current_token(table, claim.id, *remembered);
+    return {TokenStep::allow, current_token(table, claim.id, *remembered)};
   const Sighting sighting = look_surely(table, claim.id);
-  if (sighting.presence != Presence::present) return std::nullopt;
-  if (!sighting.record.state.written_here) refuse_unknown(claim.id);
-  return sighting.record.state.token;
+  if (sighting.presence != Presence::present) return {TokenStep::no_such_claim, 0};
+  const RecordState &state = sighting.record.state;
+  return {state.written_here ? TokenStep::allow : TokenStep::unknown, state.token};
 }
 
 std::int64_t required_token(const RecordsTable &table, const Presented &claim) {
-  const auto token = find_token(table, claim);
-  if (!token) refuse(TokenStep::no_such_claim, claim.id);
-  return *token;
+  const Found found = find_token(table, claim);
+  if (found.step != TokenStep::allow) refuse(found.step, claim.id);
+  return found.token;
 }
 
 bool same_value(NullableDatum a, NullableDatum b, PGFunction equal) {
@@ -131,16 +133,25 @@ TokenStep write_or_explain(const RecordsTable &table, const Identity &id, Write 
 // The same for a write that a lapsed lease refuses, unless this transaction's own writes protect
 // the claim.
 template <typename Write>
-void write_while_held(const RecordsTable &table, const Identity &id, std::int64_t token,
-                      Write write) {
+TokenStep write_while_held(const RecordsTable &table, const Identity &id, std::int64_t token,
+                           Write write) {
   bool overdue = false;
-  const TokenStep step = write_or_explain(
+  return write_or_explain(
       table, id, [&] { return write(overdue); },
       [&](const Sighting &sighting) {
         overdue = sighting.presence == Presence::present && sighting.record.state.written_here;
         return decide_hold(state_of(sighting), token, GetCurrentTimestamp());
       });
-  if (step != TokenStep::allow) refuse(step, id);
+}
+
+// The same for one that asks for nothing but the token.
+template <typename Write>
+TokenStep write_as_owner(const RecordsTable &table, const Presented &claim, Write write) {
+  const Found found = find_token(table, claim);
+  if (found.step != TokenStep::allow) return found.step;
+  return write_or_explain(
+      table, claim.id, [&] { return write(found.token); },
+      [&](const Sighting &sighting) { return decide_release(state_of(sighting), found.token); });
 }
 
 }  // namespace
@@ -157,26 +168,21 @@ bool settle_claim(const RecordsTable &table, const Presented &claim, const Scope
                              state != nullptr && same_outcome(sighting.record, outcome));
       });
   if (step != TokenStep::allow && step != TokenStep::already) refuse(step, claim.id);
+  wake_at_commit(line_of(claim.id));
   return step == TokenStep::allow;
 }
 
 bool release_claim(const RecordsTable &table, const Presented &claim) {
-  const auto token = find_token(table, claim);
-  if (!token) return false;
-  const TokenStep step = write_or_explain(
-      table, claim.id, [&] { return release(table, claim.id, *token); },
-      [&](const Sighting &sighting) { return decide_release(state_of(sighting), *token); });
+  const TokenStep step = try_release(table, claim);
   if (step == TokenStep::no_such_claim || step == TokenStep::given_back) return false;
   if (step != TokenStep::allow) refuse(step, claim.id);
   return true;
 }
 
 TimestampTz extend_claim(const RecordsTable &table, const Presented &claim, const Interval &lease) {
-  const std::int64_t token = required_token(table, claim);
   TimestampTz lease_expires_at = 0;
-  write_while_held(table, claim.id, token, [&](bool overdue) {
-    return extend(table, claim.id, token, lease, overdue, &lease_expires_at);
-  });
+  const TokenStep step = try_extend(table, claim, lease, &lease_expires_at);
+  if (step != TokenStep::allow) refuse(step, claim.id);
   return lease_expires_at;
 }
 
@@ -184,9 +190,46 @@ void checkpoint_claim(const RecordsTable &table, const Presented &claim,
                       const ScopeSettings &settings, Datum name, NullableDatum data) {
   require_size(settings, data, {0, true}, "checkpoint data");
   const std::int64_t token = required_token(table, claim);
-  write_while_held(table, claim.id, token, [&](bool overdue) {
+  const TokenStep step = write_while_held(table, claim.id, token, [&](bool overdue) {
     return checkpoint(table, claim.id, token, name, data, overdue);
   });
+  if (step != TokenStep::allow) refuse(step, claim.id);
+}
+
+TokenStep try_release(const RecordsTable &table, const Presented &claim) {
+  const TokenStep step = write_as_owner(
+      table, claim, [&](std::int64_t token) { return release(table, claim.id, token); });
+  if (step == TokenStep::allow) wake_at_commit(line_of(claim.id));
+  return step;
+}
+
+TokenStep try_extend(const RecordsTable &table, const Presented &claim, const Interval &lease,
+                     TimestampTz *lease_expires_at) {
+  const Found found = find_token(table, claim);
+  if (found.step != TokenStep::allow) return found.step;
+  return write_while_held(table, claim.id, found.token, [&](bool overdue) {
+    const TimestampTz until =
+        server::deadline(GetCurrentTimestamp(), &lease, "lease", server::Infinite::refused, false);
+    return extend(table, claim.id, found.token, until, overdue, lease_expires_at);
+  });
+}
+
+TokenStep try_retire(const RecordsTable &table, const Presented &claim, TimestampTz until) {
+  return write_as_owner(table, claim,
+                        [&](std::int64_t token) { return retire(table, claim.id, token, until); });
+}
+
+TokenStep try_share(const RecordsTable &table, const Presented &claim) {
+  return write_as_owner(table, claim,
+                        [&](std::int64_t token) { return share_claim(table, claim.id, token); });
+}
+
+TokenStep try_find(const RecordsTable &table, const Presented &claim, Record *record) {
+  const Found found = find_token(table, claim);
+  if (found.step != TokenStep::allow) return found.step;
+  const Sighting sighting = look_surely(table, claim.id);
+  if (sighting.presence == Presence::present) *record = sighting.record;
+  return decide_release(state_of(sighting), found.token);
 }
 
 }  // namespace idem::records

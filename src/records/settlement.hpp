@@ -29,4 +29,17 @@ TimestampTz extend_claim(const RecordsTable &table, const Presented &claim, cons
 void checkpoint_claim(const RecordsTable &table, const Presented &claim,
                       const ScopeSettings &settings, Datum name, NullableDatum data);
 
+// What locks need of this. Each tells instead of raising why it did nothing; `unknown` when no token
+// was presented and this session knows of none.
+TokenStep try_release(const RecordsTable &table, const Presented &claim);
+TokenStep try_extend(const RecordsTable &table, const Presented &claim, const Interval &lease,
+                     TimestampTz *lease_expires_at);
+// Leaves the claim shut until `until`, without an owner.
+TokenStep try_retire(const RecordsTable &table, const Presented &claim, TimestampTz until);
+// Until the transaction ends nobody can claim the key for a new use, whatever becomes of the lease.
+TokenStep try_share(const RecordsTable &table, const Presented &claim);
+
+// The record as it is now; `allow` when it is in progress under the presented token.
+TokenStep try_find(const RecordsTable &table, const Presented &claim, Record *record);
+
 }  // namespace idem::records

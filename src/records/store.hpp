@@ -26,12 +26,16 @@ Sighting look_surely(const RecordsTable &table, const Identity &id);
 // The record in the active snapshot, for readers that must not write.
 Sighting look_in_snapshot(const RecordsTable &table, const Identity &id);
 
-// Each returns whether it wrote. They wait for open transactions that hold the row or its key.
-// `competitor` says that the last look showed an open transaction inserting the same key.
+// Whether a manner with Blocking::never is heeded; by SQL every write waits as needed.
+bool writes_without_waiting(const RecordsTable &table);
+
+// Each says whether it wrote. They wait for open transactions that hold the row or its key, those
+// with a manner only as far as it says. `competitor` says that the last look showed an open
+// transaction inserting the same key.
 bool insert_claim(const RecordsTable &table, const Identity &id, const Grant &grant,
                   bool competitor);
-bool reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
-             const RecordState &expected);
+Written reclaim(const RecordsTable &table, const Identity &id, const Grant &grant,
+                const RecordState &expected, const Manner &manner);
 // The same for an expired record whose scope archives: moves what was there to idem_archive.
 bool reclaim_archiving(const RecordsTable &table, const Identity &id, const Grant &grant,
                        const RecordState &expected);
@@ -44,8 +48,8 @@ struct Handover {
   NullableDatum checkpoint_data;
 };
 
-bool take_over(const RecordsTable &table, const Identity &id, const Grant &grant,
-               const RecordState &expected, Handover *handover);
+Written take_over(const RecordsTable &table, const Identity &id, const Grant &grant,
+                  const RecordState &expected, const Manner &manner, Handover *handover);
 // Gives this transaction's claim the token and lease of `grant` in place of those of `token`; a
 // first attempt also starts its retention anew.
 bool renew(const RecordsTable &table, const Identity &id, const Grant &grant, std::int64_t token,
@@ -55,9 +59,16 @@ bool settle(const RecordsTable &table, const Identity &id, std::int64_t token,
             const Outcome &outcome);
 bool release(const RecordsTable &table, const Identity &id, std::int64_t token);
 
+// Voids the token of a claim and leaves it shut until `until`, when anybody may have it.
+bool retire(const RecordsTable &table, const Identity &id, std::int64_t token, TimestampTz until);
+
+// Keeps the claim in place until the transaction ends: nobody can claim it for a new use, while its
+// owner can still extend it and give it back. Waits for whoever is changing it.
+bool share_claim(const RecordsTable &table, const Identity &id, std::int64_t token);
+
 // Both refuse a lease that is over unless `overdue`.
-bool extend(const RecordsTable &table, const Identity &id, std::int64_t token,
-            const Interval &lease, bool overdue, TimestampTz *lease_expires_at);
+bool extend(const RecordsTable &table, const Identity &id, std::int64_t token, TimestampTz until,
+            bool overdue, TimestampTz *lease_expires_at);
 bool checkpoint(const RecordsTable &table, const Identity &id, std::int64_t token, Datum name,
                 NullableDatum data, bool overdue);
 

@@ -157,6 +157,16 @@ RecordsTable look_up(Oid schema, LOCKMODE mode) {
   return table;
 }
 
+// The lock keeps everything out that would matter, but something may have come before it.
+void describe_locked(RecordsTable &table, LOCKMODE mode) {
+  const bool newest = table.home.newest;
+  while (table.generation != generation) {
+    UnlockRelationOid(table.records, mode);
+    table = look_up(table.home.schema, mode);
+  }
+  table.home.newest = newest;
+}
+
 }  // namespace
 
 void (*on_look_up)() = nullptr;
@@ -176,11 +186,13 @@ RecordsTable records_table(FunctionCallInfo fcinfo, LOCKMODE mode) {
 
 void lock_records(RecordsTable &table, LOCKMODE mode) {
   LockRelationOid(table.records, mode);
-  // The lock keeps everything out that would matter, but something may have come before it.
-  while (table.generation != generation) {
-    UnlockRelationOid(table.records, mode);
-    table = look_up(table.home.schema, mode);
-  }
+  describe_locked(table, mode);
+}
+
+bool try_lock_records(RecordsTable &table, LOCKMODE mode) {
+  if (!ConditionalLockRelationOid(table.records, mode)) return false;
+  describe_locked(table, mode);
+  return true;
 }
 
 }  // namespace idem::records

@@ -61,4 +61,7 @@ extern void (*on_look_up)();
 // Locks the table in a stronger mode, and describes it anew if it changed while that had to wait.
 void lock_records(RecordsTable &table, LOCKMODE mode);
 
+// The same unless it would have to wait; then false.
+bool try_lock_records(RecordsTable &table, LOCKMODE mode);
+
 }  // namespace idem::records

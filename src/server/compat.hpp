@@ -167,8 +167,9 @@ inline void insert_index_entries(ResultRelInfo *relation, TupleTableSlot *slot, 
 enum class IndexWork { none, summarizing, all };
 
 // 16 turned the answer from a boolean into an enumeration.
-inline TM_Result update_tuple(Relation heap, ItemPointer tid, TupleTableSlot *slot,
-                              TM_FailureData *failure, IndexWork *work) {
+inline TM_Result update_tuple(Relation heap, ItemPointer tid, TupleTableSlot *slot, bool wait,
+                              IndexWork *work) {
+  TM_FailureData failure;
   LockTupleMode mode;
 #if PG_VERSION_NUM >= 160000
   TU_UpdateIndexes indexes;
@@ -177,7 +178,7 @@ inline TM_Result update_tuple(Relation heap, ItemPointer tid, TupleTableSlot *sl
 #endif
   const TM_Result result =
       table_tuple_update(heap, tid, slot, GetCurrentCommandId(true), InvalidSnapshot,
-                         InvalidSnapshot, true, failure, &mode, &indexes);
+                         InvalidSnapshot, wait, &failure, &mode, &indexes);
   if (result != TM_Ok) return result;
 #if PG_VERSION_NUM >= 160000
   *work = indexes == TU_None          ? IndexWork::none
@@ -208,6 +209,15 @@ inline bool is_finite(Numeric number) {
   if (numeric_is_inf(number)) return false;
 #endif
   return !numeric_is_nan(number);
+}
+
+// 17 gave processes a number of their own.
+inline int own_process_number() {
+#if PG_VERSION_NUM >= 170000
+  return MyProcNumber;
+#else
+  return MyProc->pgprocno;
+#endif
 }
 
 // 17 lets an extension name what it waits for in pg_stat_activity.

@@ -81,6 +81,9 @@ uint64 run(Statement &statement, const Home &home, Datum *values, const char *nu
            long limit) {
   const int code = with_rights_of(home.owner, [&] {
     prepare(statement, home.schema);
+    if (home.newest && !read_only && IsolationUsesXactSnapshot())
+      return SPI_execute_snapshot(statement.plan, values, nulls, GetLatestSnapshot(),
+                                  InvalidSnapshot, false, true, limit);
     return SPI_execute_plan(statement.plan, values, nulls, read_only, limit);
   });
   if (code < 0) elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
@@ -148,6 +151,19 @@ bool run_within(int limit_ms, void (*call)(void *), void *argument) {
   MemoryContextSwitchTo(context);
   CurrentResourceOwner = owner;
   return done;
+}
+
+bool run_until(TimestampTz deadline, void (*call)(void *), void *argument) {
+  for (;;) {
+    const int64 left = (deadline - GetCurrentTimestamp()) / 1000;
+    if (left <= 0) return false;
+    const int limit = static_cast<int>(Min(left, static_cast<int64>(INT_MAX)));
+    if (LockTimeout > 0 && LockTimeout <= limit) {
+      call(argument);
+      return true;
+    }
+    if (run_within(limit, call, argument)) return true;
+  }
 }
 
 }  // namespace idem::server

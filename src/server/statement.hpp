@@ -23,6 +23,8 @@ struct Statement {
 struct Home {
   Oid schema;
   Oid owner;
+  // Read-write statements see what is committed by now at any isolation level.
+  bool newest = false;
 };
 
 // Runs the statement between SPI_connect and SPI_finish (the caller's) and returns SPI_processed;
@@ -43,5 +45,9 @@ void execute_text(const Home &home, const char *sql);
 // (at least 1; counted for each lock). Returns false, with the subtransaction rolled back, when a
 // lock wait ended that way; every other ERROR passes through.
 bool run_within(int limit_ms, void (*call)(void *), void *argument);
+
+// The same until a deadline. A lock_timeout of the caller's that is shorter than what is left keeps
+// its meaning, and raises 55P03.
+bool run_until(TimestampTz deadline, void (*call)(void *), void *argument);
 
 }  // namespace idem::server

@@ -1,0 +1,56 @@
+#include "records/queue.hpp"
+
+#include <algorithm>
+
+#include "server/prelude.hpp"
+#include "server/statement.hpp"
+
+namespace idem::records {
+
+namespace {
+
+LOCKTAG tag_of(const Identity &id) {
+  const std::uint64_t line = line_of(id);
+  LOCKTAG tag;
+  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, static_cast<uint32>(line >> 32),
+                       static_cast<uint32>(line), kLineClass);
+  return tag;
+}
+
+void take_place(void *argument) {
+  (void)LockAcquire(static_cast<const LOCKTAG *>(argument), ExclusiveLock, false, false);
+}
+
+}  // namespace
+
+std::uint64_t line_of(const Identity &id) {
+  return hash_of(id, 0);
+}
+
+bool enter_line(const Identity &id, const Wait &wait) {
+  LOCKTAG tag = tag_of(id);
+  if (LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL) return true;
+  if (!wait.bounded) {
+    take_place(&tag);
+    return true;
+  }
+  return server::run_until(wait.deadline, take_place, &tag);
+}
+
+void leave_line(const Identity &id) {
+  const LOCKTAG tag = tag_of(id);
+  (void)LockRelease(&tag, ExclusiveLock, false);
+}
+
+Micros patience() {
+  if (LockTimeout <= 0) return kForever;
+  return GetCurrentTimestamp() + static_cast<Micros>(LockTimeout) * 1000;
+}
+
+void lose_patience() {
+  ereport(ERROR,
+          (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("canceling statement due to lock timeout")));
+  pg_unreachable();
+}
+
+}  // namespace idem::records
