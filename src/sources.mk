@@ -108,7 +108,10 @@ SQL_PIECES = src/records/types.sql \
 	src/cleanup/tables.sql \
 	src/cleanup/functions.sql \
 	src/machines/tables.sql \
-	src/machines/functions.sql
+	src/machines/functions.sql \
+	src/locks/types.sql \
+	src/locks/functions.sql \
+	src/locks/views.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

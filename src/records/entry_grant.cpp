@@ -36,7 +36,7 @@ constexpr const char *kForOperators[] = {
     "idem_machine_validate", "idem_machine_migrate", "idem_machine_attached",
     "idem_transition_check", "idem_pin_version"};
 
-constexpr const char *kTypes[] = {"idem_claim", "idem_record"};
+constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant"};
 constexpr const char *kTablesForOperators[] = {
     "idem_records",  "idem_scopes",         "idem_archive",
     "idem_expiries", "idem_cleanup_paused", "idem_stat_cleanup",

@@ -1,0 +1,1 @@
+-- Locks of sessions and transactions.

@@ -1,0 +1,1 @@
+-- What is locked, as operators see it.
