@@ -19,7 +19,7 @@ INSERT INTO plain_values VALUES
     ('transitions', '{{a,b}}'), ('machine', 'plain'), ('history', 'false'), ('guards', '{}'), ('allow_null', 'false'),
     ('always', 'false'), ('machine_col', 'machine'), ('version_col', 'v'), ('validate', 'true'),
     ('states', '{"new": "paid"}'), ('version', '1'), ('format', 'mermaid'), ('from_state', 'new'),
-    ('to_state', 'paid'), ('event', 'pay'), ('event_id', 'e');
+    ('to_state', 'paid'), ('event', 'pay'), ('event_id', 'e'), ('ttl', '1 min'), ('delay', '1 s'), ('at_least', '1 s');
 INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
 -- Machines have a table and a name of their own.
 SELECT idem_machine_define('plain', '{new}', '{{new,paid,pay},{paid,shipped,ship}}');
@@ -60,6 +60,9 @@ BEGIN
     -- Something for every function to work on: a claim of our own, which is abandoned where an operator is to decide.
     IF call !~ 'idem_(begin|execute)\(' THEN
         PERFORM idem_begin('k', 'arguments', lease => CASE WHEN call ~ 'idem_resolve' THEN interval '1 us' END);
+        IF call !~ 'idem_lock\(' THEN
+            PERFORM idem_lock('c', '1 min');
+        END IF;
     END IF;
     IF call ~ 'idem_expire_run' THEN
         PERFORM idem_expire_attach('plain_table', 'at', '1 d');

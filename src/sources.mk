@@ -45,6 +45,9 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/tidy_months.cpp \
 	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
+	src/locks/answer.cpp \
+	src/locks/entry_lock.cpp \
+	src/locks/refusal.cpp \
 	src/machines/arguments.cpp \
 	src/machines/attached.cpp \
 	src/machines/attachment.cpp \
@@ -110,6 +113,7 @@ SQL_PIECES = src/records/types.sql \
 	src/machines/tables.sql \
 	src/machines/functions.sql \
 	src/locks/types.sql \
+	src/locks/durable.sql \
 	src/locks/functions.sql \
 	src/locks/views.sql
 

@@ -243,9 +243,11 @@ Written outcome_of(TM_Result result, const RecordsTable &table) {
 Written write_back(const Place &place, const RecordsTable &table, const Record &record,
                    const Manner &manner) {
   ItemPointerData tid = place.slot->tts_tid;
-  TM_Result result = TM_Ok;
-  if (manner.alone) result = lock_version(place, &tid, LockTupleExclusive, manner.blocking);
-  if (result == TM_Ok) result = update_version(place, &tid, table, record, manner.blocking);
+  if (!manner.alone)
+    return outcome_of(update_version(place, &tid, table, record, manner.blocking), table);
+  // Once the row is this transaction's alone, nothing is left to wait for but its own lock.
+  TM_Result result = lock_version(place, &tid, LockTupleExclusive, manner.blocking);
+  if (result == TM_Ok) result = update_version(place, &tid, table, record, Blocking::as_needed);
   return outcome_of(result, table);
 }
 

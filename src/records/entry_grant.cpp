@@ -25,7 +25,11 @@ constexpr const char *kForApplications[] = {"idem_begin",
                                             "idem_check_transition",
                                             "idem_machine_diagram",
                                             "idem_machine_states",
-                                            "idem_machine_transitions"};
+                                            "idem_machine_transitions",
+                                            "idem_lock",
+                                            "idem_lock_extend",
+                                            "idem_unlock",
+                                            "idem_fence"};
 
 constexpr const char *kForOperators[] = {
     "idem_resolve",          "idem_forget",          "idem_purge",

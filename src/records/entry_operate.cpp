@@ -1,9 +1,11 @@
 // Operators' functions: decide abandoned work, remove records.
 
 #include "records/decision.hpp"
+#include "records/queue.hpp"
 #include "records/request.hpp"
 #include "records/scopes.hpp"
 #include "records/store.hpp"
+#include "records/wake.hpp"
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
@@ -95,8 +97,10 @@ IDEM_FUNCTION(idem_resolve) {
     if (step != OperatorStep::allow)
       refuse(step, id, sighting.record.state, "Wait until the lease is over.");
     if (idem::records::resolve(table, id, idem::records::next_token(table), outcome,
-                               sighting.record.state))
+                               sighting.record.state)) {
+      idem::records::wake_at_commit(idem::records::line_of(id));
       return CStringGetTextDatum(resolved_as(outcome.status));
+    }
   }
   idem::records::give_up(id);
 }
@@ -117,7 +121,10 @@ IDEM_FUNCTION(idem_forget) {
       refuse(
           step, id, sighting.record.state,
           "Wait until the lease is over, or pass force => true if its owner is known to be gone.");
-    if (idem::records::forget(table, id, sighting.record.state)) return BoolGetDatum(true);
+    if (idem::records::forget(table, id, sighting.record.state)) {
+      idem::records::wake_at_commit(idem::records::line_of(id));
+      return BoolGetDatum(true);
+    }
   }
   idem::records::give_up(id);
 }

@@ -38,7 +38,7 @@ bool negative(const Interval *interval) {
 
 [[noreturn]] void refuse_sign(const Interval *interval, const char *what, bool allow_zero) {
   refuse_interval(interval, what, allow_zero ? "must not be negative" : "must be positive",
-                  allow_zero ? "Pass '0' for no wait, or for example '5 seconds'."
+                  allow_zero ? "Pass '0' for none, or for example '5 seconds'."
                              : "Pass for example '5 minutes'.");
 }
 

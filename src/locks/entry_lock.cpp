@@ -1,0 +1,159 @@
+// Durable locks: records of a scope of their own, claimed and given back like any other.
+
+#include "locks/answer.hpp"
+#include "locks/refusal.hpp"
+#include "records/claim.hpp"
+#include "records/limits.hpp"
+#include "records/request.hpp"
+#include "records/settlement.hpp"
+#include "server/arguments.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+
+namespace {
+
+using idem::locks::Answer;
+using idem::records::BeginRequest;
+using idem::records::Claim;
+using idem::records::ClaimOutcome;
+using idem::records::Identity;
+using idem::records::LockTerms;
+using idem::records::Presented;
+using idem::records::Record;
+using idem::records::RecordsTable;
+using idem::records::ScopeSettings;
+using idem::records::TokenStep;
+
+constexpr char kScope[] = "idem.lock";
+
+Identity read_name(FunctionCallInfo fcinfo) {
+  return {cstring_to_text(kScope),
+          idem::server::required_text(fcinfo, 0, "lock name", idem::records::kMaxKeyBytes)};
+}
+
+// A lock is what it is now, whatever the caller's snapshot shows.
+RecordsTable locks_table(FunctionCallInfo fcinfo, LOCKMODE mode) {
+  RecordsTable table = idem::records::records_table(fcinfo, mode);
+  table.home.newest = true;
+  return table;
+}
+
+// Raises 42501 for whoever may not use the scope.
+ScopeSettings lock_settings(const RecordsTable &table, const Identity &id) {
+  ScopeSettings settings = idem::records::scope_settings(table, id.scope);
+  settings.policy = {std::nullopt, false, true};
+  return settings;
+}
+
+// The microseconds of an interval, after the checks that `deadline` makes.
+TimestampTz length_of(const Interval *interval, const char *what, bool allow_zero) {
+  const TimestampTz now = GetCurrentTimestamp();
+  return idem::server::deadline(now, interval, what, idem::server::Infinite::refused, allow_zero) -
+         now;
+}
+
+const Interval *read_ttl(FunctionCallInfo fcinfo, int number) {
+  const Interval *ttl = idem::records::read_interval(fcinfo, number);
+  if (ttl != nullptr) (void)length_of(ttl, "ttl", false);
+  return ttl;
+}
+
+NullableDatum read_delay(FunctionCallInfo fcinfo, int number) {
+  const Interval *delay = idem::records::read_interval(fcinfo, number);
+  if (delay == nullptr) return {0, true};
+  const int64 milliseconds = length_of(delay, "delay", true) / 1000;
+  if (milliseconds > INT_MAX)
+    ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
+                    errmsg("delay is too long"), errdetail("It must not exceed 24 days."),
+                    errhint("Pass how long work may linger after its lock was lost, such as "
+                            "'15 seconds'.")));
+  return {Int32GetDatum(static_cast<int32>(milliseconds)), milliseconds == 0};
+}
+
+Answer answer_of(const Claim &claim) {
+  const bool acquired = claim.outcome == ClaimOutcome::started;
+  Answer answer = idem::locks::answer_of(acquired);
+  answer.expires_at = claim.lease_expires_at;
+  answer.holder = claim.owner;
+  if (acquired) {
+    answer.token = claim.token;
+    answer.after_loss = {BoolGetDatum(claim.after_loss), false};
+  } else {
+    answer.data = claim.holder_data;
+    answer.retry_after = claim.retry_after;
+  }
+  return answer;
+}
+
+Presented presented(FunctionCallInfo fcinfo) {
+  return {read_name(fcinfo), fcinfo->args[1]};
+}
+
+// When `at_least` after the grant the lock may be had again; the past if there is no such time.
+TimestampTz shut_until(const Record &record, const Interval *at_least) {
+  const auto granted_at = DatumGetTimestampTz(record.value(idem::records::Column::created_at));
+  return granted_at + length_of(at_least, "at_least", true);
+}
+
+TokenStep unlock(const RecordsTable &table, const Presented &lock, const Interval *at_least) {
+  if (at_least == nullptr) return idem::records::try_release(table, lock);
+  Record record;
+  const TokenStep step = idem::records::try_find(table, lock, &record);
+  if (step != TokenStep::allow) return step;
+  const TimestampTz until = shut_until(record, at_least);
+  if (until <= GetCurrentTimestamp()) return idem::records::try_release(table, lock);
+  return idem::records::try_retire(table, lock, until);
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_lock) {
+  idem::server::require_writable("idem_lock()");
+  BeginRequest request = {};
+  request.id = read_name(fcinfo);
+  request.lease = read_ttl(fcinfo, 1);
+  request.wait = idem::records::read_interval(fcinfo, 2);
+  request.owner = idem::records::read_owner(fcinfo, 3);
+  const LockTerms terms = {fcinfo->args[4], read_delay(fcinfo, 5)};
+  request.lock = &terms;
+  const RecordsTable table = locks_table(fcinfo, AccessShareLock);
+  const ScopeSettings settings = lock_settings(table, request.id);
+  idem::records::require_size(settings, terms.data, {0, true}, "data");
+  return idem::locks::answer_datum(fcinfo,
+                                   answer_of(idem::records::begin(table, request, settings)));
+}
+
+IDEM_FUNCTION(idem_lock_extend) {
+  idem::server::require_writable("idem_lock_extend()");
+  const Presented lock = presented(fcinfo);
+  const Interval *ttl = read_ttl(fcinfo, 2);
+  const RecordsTable table = locks_table(fcinfo, RowExclusiveLock);
+  const Interval lease = idem::records::lease_interval(lock_settings(table, lock.id), ttl);
+  TimestampTz expires_at = 0;
+  const TokenStep step = idem::records::try_extend(table, lock, lease, &expires_at);
+  if (step != TokenStep::allow) idem::locks::refuse_holder(step, lock.id.key);
+  return TimestampTzGetDatum(expires_at);
+}
+
+IDEM_FUNCTION(idem_unlock) {
+  idem::server::require_writable("idem_unlock()");
+  const Presented lock = presented(fcinfo);
+  const Interval *at_least = idem::records::read_interval(fcinfo, 2);
+  if (at_least != nullptr) (void)length_of(at_least, "at_least", true);
+  const RecordsTable table = locks_table(fcinfo, RowExclusiveLock);
+  (void)lock_settings(table, lock.id);
+  const TokenStep step = unlock(table, lock, at_least);
+  if (step == TokenStep::given_back || step == TokenStep::no_such_claim) return BoolGetDatum(false);
+  if (step != TokenStep::allow) idem::locks::refuse_holder(step, lock.id.key);
+  return BoolGetDatum(true);
+}
+
+IDEM_FUNCTION(idem_fence) {
+  idem::server::require_writable("idem_fence()");
+  const Presented lock = presented(fcinfo);
+  const RecordsTable table = locks_table(fcinfo, RowExclusiveLock);
+  (void)lock_settings(table, lock.id);
+  const TokenStep step = idem::records::try_share(table, lock);
+  if (step != TokenStep::allow) idem::locks::refuse_fenced(step, lock.id.key);
+  PG_RETURN_VOID();
+}
