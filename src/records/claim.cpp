@@ -86,7 +86,8 @@ void draw_grant(Attempt &attempt) {
 
 // A released record has not expired: nothing happened that is worth keeping.
 bool archives(const Attempt &attempt) {
-  return attempt.settings->archives && expired(*attempt.expected, attempt.grant.granted_at);
+  return attempt.step == BeginStep::reclaim && attempt.settings->archives &&
+         expired(*attempt.expected, GetCurrentTimestamp());
 }
 
 Written written_if(bool wrote) {
@@ -191,17 +192,20 @@ struct Waiter {
   Micros patience;  // when lock_timeout ends it; kForever: never
   bool in_line;
   bool announced;
-  long delay;  // milliseconds
+  long delay;           // milliseconds
+  MemoryContext looks;  // what the last look left behind; null before the first wait
 };
 
 Waiter waiter_for(const BeginRequest &request) {
-  return {&request, wait_of(request), request.lock != nullptr ? patience() : kForever, false,
-          false,    kFirstPoll};
+  return {
+      &request,   wait_of(request), request.lock != nullptr ? patience() : kForever, false, false,
+      kFirstPoll, nullptr};
 }
 
 // False when the time is up.
 bool stand_in_line(Waiter &waiter) {
-  if (!waiter.in_line) waiter.in_line = enter_line(waiter.request->id, waiter.wait);
+  if (!waiter.in_line)
+    waiter.in_line = enter_line(waiter.request->id, waiter.wait, waiter.patience != kForever);
   return waiter.in_line;
 }
 
@@ -225,6 +229,9 @@ void sleep_before_next_look(Waiter &waiter, const RecordState &state) {
 
 // Each call waits for one thing, after which the record must be looked at again.
 void wait_on(Waiter &waiter, const Sighting &sighting) {
+  if (waiter.looks == nullptr)
+    waiter.looks =
+        AllocSetContextCreate(CurrentMemoryContext, "pg_idem looks", ALLOCSET_SMALL_SIZES);
   if (!waiter.in_line) {
     (void)stand_in_line(waiter);
   } else if (!waiter.announced && announce_wait(line_of(waiter.request->id))) {
@@ -232,6 +239,16 @@ void wait_on(Waiter &waiter, const Sighting &sighting) {
   } else {
     sleep_before_next_look(waiter, sighting.record.state);
   }
+}
+
+// A wait may be long and look often.
+Sighting look_again(Waiter &waiter, const RecordsTable &table) {
+  if (waiter.looks == nullptr) return look(table, waiter.request->id);
+  MemoryContextReset(waiter.looks);
+  const MemoryContext caller = MemoryContextSwitchTo(waiter.looks);
+  const Sighting sighting = look(table, waiter.request->id);
+  MemoryContextSwitchTo(caller);
+  return sighting;
 }
 
 Fingerprints compare_fingerprints(const Sighting &sighting, const bytea *presented) {
@@ -271,7 +288,7 @@ Claim contend(RecordsTable &table, const BeginRequest &request, const ScopeSetti
   const Wait &wait = waiter.wait;
   for (int round = 0; round < kRounds;) {
     CHECK_FOR_INTERRUPTS();
-    const Sighting sighting = look(table, request.id);
+    const Sighting sighting = look_again(waiter, table);
     const RecordState *state = &sighting.record.state;
     const BeginVerdict verdict =
         decide_begin(sighting.presence, *state, compare_fingerprints(sighting, request.fingerprint),

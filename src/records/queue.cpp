@@ -27,14 +27,14 @@ std::uint64_t line_of(const Identity &id) {
   return hash_of(id, 0);
 }
 
-bool enter_line(const Identity &id, const Wait &wait) {
+bool enter_line(const Identity &id, const Wait &wait, bool heed_timeout) {
   LOCKTAG tag = tag_of(id);
   if (LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL) return true;
   if (!wait.bounded) {
     take_place(&tag);
     return true;
   }
-  return server::run_until(wait.deadline, take_place, &tag);
+  return server::run_until(wait.deadline, heed_timeout, take_place, &tag);
 }
 
 void leave_line(const Identity &id) {

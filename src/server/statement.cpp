@@ -153,12 +153,12 @@ bool run_within(int limit_ms, void (*call)(void *), void *argument) {
   return done;
 }
 
-bool run_until(TimestampTz deadline, void (*call)(void *), void *argument) {
+bool run_until(TimestampTz deadline, bool heed_timeout, void (*call)(void *), void *argument) {
   for (;;) {
     const int64 left = (deadline - GetCurrentTimestamp()) / 1000;
     if (left <= 0) return false;
     const int limit = static_cast<int>(Min(left, static_cast<int64>(INT_MAX)));
-    if (LockTimeout > 0 && LockTimeout <= limit) {
+    if (heed_timeout && LockTimeout > 0 && LockTimeout <= limit) {
       call(argument);
       return true;
     }

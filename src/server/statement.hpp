@@ -46,8 +46,8 @@ void execute_text(const Home &home, const char *sql);
 // lock wait ended that way; every other ERROR passes through.
 bool run_within(int limit_ms, void (*call)(void *), void *argument);
 
-// The same until a deadline. A lock_timeout of the caller's that is shorter than what is left keeps
-// its meaning, and raises 55P03.
-bool run_until(TimestampTz deadline, void (*call)(void *), void *argument);
+// The same until a deadline. Where `heed_timeout`, a lock_timeout of the caller's that is shorter
+// than what is left keeps its meaning, and raises 55P03.
+bool run_until(TimestampTz deadline, bool heed_timeout, void (*call)(void *), void *argument);
 
 }  // namespace idem::server
