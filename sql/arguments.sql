@@ -67,6 +67,9 @@ BEGIN
     IF call ~ 'idem_expire_run' THEN
         PERFORM idem_expire_attach('plain_table', 'at', '1 d');
     END IF;
+    IF call ~ 'idem_session_unlock' THEN
+        PERFORM idem_session_lock('c');
+    END IF;
     EXECUTE call;
     RAISE EXCEPTION USING ERRCODE = 'ZZ000';
 EXCEPTION

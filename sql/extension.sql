@@ -57,6 +57,8 @@ DECLARE
         'event FROM %1$I.idem_allowed_events(''judged'', ''1'')',
         'col FROM %1$I.idem_machine_attachments', 'count(*) FROM %1$I.idem_machine_validate(''judged'')',
         '%1$I.idem_machine_detach(''judged'', ''state'')',
+        'depth FROM %1$I.idem_session_lock(''l'')', 'depth FROM %1$I.idem_xact_lock(''l'')',
+        'count(*) FROM %1$I.idem_locks', '%1$I.idem_session_unlock(''l'')',
         '%1$I.idem_forget(''k'')', '%1$I.idem_forget(''e'')', '%1$I.idem_forget(''k'', ''s'', true)',
         '%1$I.idem_grant(''regress_idem_app'', true)',
         '%1$I.idem_revoke(''regress_idem_app'')', 'count(*) FROM %1$I.idem_records'];

@@ -25,8 +25,8 @@ SELECT * FROM callable ORDER BY function;
 SELECT role, object, string_agg(privilege, ' ' ORDER BY privilege) FILTER (WHERE has) AS privileges
 FROM unnest(ARRAY['regress_idem_app', 'regress_idem_operator']) AS role,
     unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history', 'idem_history_ids',
-        'idem_machine_attachments', 'idem_machines', 'idem_records', 'idem_scopes', 'idem_stat_cleanup',
-        'idem_tokens']) AS object,
+        'idem_locks', 'idem_machine_attachments', 'idem_machines', 'idem_records', 'idem_scopes',
+        'idem_stat_cleanup', 'idem_tokens']) AS object,
     unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS privilege,
     LATERAL (SELECT has_table_privilege(role, object, privilege) AS has) AS h
 GROUP BY role, object ORDER BY role, object;
@@ -45,6 +45,9 @@ SELECT idem_release('r', 'grant');
 SELECT outcome FROM idem_begin('f', 'grant');
 SELECT idem_fail('f', scope => 'grant');
 SELECT octet_length(idem_fingerprint('{}')), idem_key('a'), idem_child_key('a', 'b');
+SELECT depth FROM idem_session_lock('grant');
+SELECT depth FROM idem_xact_lock('grant');
+SELECT idem_session_unlock('grant');
 CREATE TEMPORARY TABLE kept AS SELECT * FROM idem_get('k', 'grant');
 DROP TABLE kept;
 \set VERBOSITY sqlstate
@@ -73,6 +76,8 @@ SELECT FROM idem_history;
 SELECT FROM idem_machines;
 SELECT nextval('idem_history_ids');
 SELECT FROM idem_machine_attachments;
+SELECT FROM idem_locks;
+SELECT FROM idem_lock_entries();
 SELECT idem_machine_define('grant', '{a}', '{}');
 \set VERBOSITY default
 SET ROLE regress_idem_member;
@@ -91,6 +96,7 @@ SELECT FROM idem_expiries LIMIT 0;
 SELECT FROM idem_machines LIMIT 0;
 SELECT FROM idem_history LIMIT 0;
 SELECT count(*) FROM idem_machine_attachments;
+SELECT count(*) FROM idem_locks;
 \set VERBOSITY sqlstate
 DELETE FROM idem_records;
 DELETE FROM idem_cleanup_paused;
@@ -109,7 +115,7 @@ SELECT idem_revoke('regress_idem_operator'), idem_revoke('"regress idem ""odd"" 
 SELECT idem_revoke('regress_idem_operator');
 SELECT bool_or(operator OR odd) AS revoked_roles, count(*) FILTER (WHERE app) AS app FROM callable;
 SELECT bool_or(has_table_privilege('regress_idem_operator', object, 'SELECT')) AS tables
-FROM unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history',
+FROM unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history', 'idem_locks',
         'idem_machine_attachments', 'idem_machines', 'idem_records', 'idem_scopes', 'idem_stat_cleanup']) AS object;
 SELECT idem_grant(NULL);
 \echo :SQLSTATE

@@ -1,6 +1,8 @@
 #include "cleanup/launcher.hpp"
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
+#include "locks/registry.hpp"
+#include "locks/settings.hpp"
 #include "records/positions.hpp"
 #include "records/table.hpp"
 #include "records/wake.hpp"
@@ -23,11 +25,13 @@ namespace {
 void start() {
   idem::server::define_settings();
   idem::cleanup::define_settings();
+  idem::locks::define_settings();
   idem::server::reserve_setting_prefix("idem");
   if (!process_shared_preload_libraries_in_progress) return;
   idem::records::reserve_shared_positions();
   idem::records::reserve_wake_ups();
   idem::cleanup::reserve_shared_state();
+  idem::locks::reserve_registry();
   idem::cleanup::register_launcher();
   idem::records::on_look_up = idem::cleanup::announce_extension;
 }

@@ -45,9 +45,16 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/tidy_months.cpp \
 	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
-	src/locks/answer.cpp \
 	src/locks/entry_lock.cpp \
+	src/locks/entry_lock_entries.cpp \
+	src/locks/entry_session_lock.cpp \
+	src/locks/grant.cpp \
+	src/locks/known_names.cpp \
+	src/locks/manager.cpp \
 	src/locks/refusal.cpp \
+	src/locks/registry.cpp \
+	src/locks/settings.cpp \
+	src/locks/taking.cpp \
 	src/machines/arguments.cpp \
 	src/machines/attached.cpp \
 	src/machines/attachment.cpp \

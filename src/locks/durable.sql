@@ -37,9 +37,15 @@ CREATE FUNCTION @extschema@.idem_fence(
 COMMENT ON FUNCTION @extschema@.idem_fence(text, bigint) IS
     'refuse to go on unless the token is that of the present holder of a durable lock, and let no other have the lock until this transaction ends';
 
+CREATE FUNCTION @extschema@.idem_lock_hash(name text) RETURNS bigint
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.idem_lock_hash(text) IS
+    'how idem_lock_entries names the queue for a durable lock';
+
 REVOKE ALL ON FUNCTION
     @extschema@.idem_lock(text, interval, interval, text, jsonb, interval),
     @extschema@.idem_lock_extend(text, bigint, interval),
     @extschema@.idem_unlock(text, bigint, interval),
-    @extschema@.idem_fence(text, bigint)
+    @extschema@.idem_fence(text, bigint),
+    @extschema@.idem_lock_hash(text)
 FROM PUBLIC;

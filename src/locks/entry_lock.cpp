@@ -1,9 +1,10 @@
 // Durable locks: records of a scope of their own, claimed and given back like any other.
 
-#include "locks/answer.hpp"
+#include "locks/grant.hpp"
 #include "locks/refusal.hpp"
 #include "records/claim.hpp"
 #include "records/limits.hpp"
+#include "records/queue.hpp"
 #include "records/request.hpp"
 #include "records/settlement.hpp"
 #include "server/arguments.hpp"
@@ -12,7 +13,7 @@
 
 namespace {
 
-using idem::locks::Answer;
+using idem::locks::Grant;
 using idem::records::BeginRequest;
 using idem::records::Claim;
 using idem::records::ClaimOutcome;
@@ -70,19 +71,19 @@ NullableDatum read_delay(FunctionCallInfo fcinfo, int number) {
   return {Int32GetDatum(static_cast<int32>(milliseconds)), milliseconds == 0};
 }
 
-Answer answer_of(const Claim &claim) {
+Grant granted(const Claim &claim) {
   const bool acquired = claim.outcome == ClaimOutcome::started;
-  Answer answer = idem::locks::answer_of(acquired);
-  answer.expires_at = claim.lease_expires_at;
-  answer.holder = claim.owner;
+  Grant grant = {acquired};
+  grant.expires_at = claim.lease_expires_at;
+  grant.holder = claim.owner;
   if (acquired) {
-    answer.token = claim.token;
-    answer.after_loss = {BoolGetDatum(claim.after_loss), false};
+    grant.token = claim.token;
+    grant.after_loss = {BoolGetDatum(claim.after_loss), false};
   } else {
-    answer.data = claim.holder_data;
-    answer.retry_after = claim.retry_after;
+    grant.data = claim.holder_data;
+    grant.retry_after = claim.retry_after;
   }
-  return answer;
+  return grant;
 }
 
 Presented presented(FunctionCallInfo fcinfo) {
@@ -119,8 +120,7 @@ IDEM_FUNCTION(idem_lock) {
   const RecordsTable table = locks_table(fcinfo, AccessShareLock);
   const ScopeSettings settings = lock_settings(table, request.id);
   idem::records::require_size(settings, terms.data, {0, true}, "data");
-  return idem::locks::answer_datum(fcinfo,
-                                   answer_of(idem::records::begin(table, request, settings)));
+  return grant_datum(fcinfo, granted(idem::records::begin(table, request, settings)));
 }
 
 IDEM_FUNCTION(idem_lock_extend) {
@@ -156,4 +156,8 @@ IDEM_FUNCTION(idem_fence) {
   const TokenStep step = idem::records::try_share(table, lock);
   if (step != TokenStep::allow) idem::locks::refuse_fenced(step, lock.id.key);
   PG_RETURN_VOID();
+}
+
+IDEM_FUNCTION(idem_lock_hash) {
+  return Int64GetDatum(static_cast<int64>(idem::records::line_of(read_name(fcinfo))));
 }

@@ -29,7 +29,10 @@ constexpr const char *kForApplications[] = {"idem_begin",
                                             "idem_lock",
                                             "idem_lock_extend",
                                             "idem_unlock",
-                                            "idem_fence"};
+                                            "idem_fence",
+                                            "idem_session_lock",
+                                            "idem_session_unlock",
+                                            "idem_xact_lock"};
 
 constexpr const char *kForOperators[] = {
     "idem_resolve",          "idem_forget",          "idem_purge",
@@ -38,13 +41,15 @@ constexpr const char *kForOperators[] = {
     "idem_expire_attach",    "idem_expire_detach",   "idem_expire_run",
     "idem_machine_define",   "idem_machine_attach",  "idem_machine_detach",
     "idem_machine_validate", "idem_machine_migrate", "idem_machine_attached",
-    "idem_transition_check", "idem_pin_version"};
+    "idem_transition_check", "idem_pin_version",     "idem_lock_entries",
+    "idem_lock_hash"};
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant"};
 constexpr const char *kTablesForOperators[] = {
     "idem_records",  "idem_scopes",         "idem_archive",
     "idem_expiries", "idem_cleanup_paused", "idem_stat_cleanup",
-    "idem_machines", "idem_history",        "idem_machine_attachments"};
+    "idem_machines", "idem_history",        "idem_machine_attachments",
+    "idem_locks"};
 
 // The two verbs differ in their words only.
 struct Verb {

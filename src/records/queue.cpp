@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/lock_owner.hpp"
 #include "server/prelude.hpp"
 #include "server/statement.hpp"
 
@@ -17,8 +18,15 @@ LOCKTAG tag_of(const Identity &id) {
   return tag;
 }
 
-void take_place(void *argument) {
-  (void)LockAcquire(static_cast<const LOCKTAG *>(argument), ExclusiveLock, false, false);
+bool take_place(const LOCKTAG &tag, bool dont_wait) {
+  LockAcquireResult result = LOCKACQUIRE_NOT_AVAIL;
+  server::with_transaction_as_owner(
+      [&] { result = LockAcquire(&tag, ExclusiveLock, false, dont_wait); });
+  return result != LOCKACQUIRE_NOT_AVAIL;
+}
+
+void wait_for_place(void *tag) {
+  (void)take_place(*static_cast<const LOCKTAG *>(tag), false);
 }
 
 }  // namespace
@@ -29,17 +37,14 @@ std::uint64_t line_of(const Identity &id) {
 
 bool enter_line(const Identity &id, const Wait &wait, bool heed_timeout) {
   LOCKTAG tag = tag_of(id);
-  if (LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL) return true;
-  if (!wait.bounded) {
-    take_place(&tag);
-    return true;
-  }
-  return server::run_until(wait.deadline, heed_timeout, take_place, &tag);
+  if (take_place(tag, true)) return true;
+  if (!wait.bounded) return take_place(tag, false);
+  return server::run_until(wait.deadline, heed_timeout, wait_for_place, &tag);
 }
 
 void leave_line(const Identity &id) {
   const LOCKTAG tag = tag_of(id);
-  (void)LockRelease(&tag, ExclusiveLock, false);
+  server::with_transaction_as_owner([&] { (void)LockRelease(&tag, ExclusiveLock, false); });
 }
 
 Micros patience() {

@@ -220,6 +220,25 @@ inline int own_process_number() {
 #endif
 }
 
+// 17 merged the question for a lock mode with that for a stronger one.
+inline bool holds_lock(const LOCKTAG *tag, LOCKMODE mode) {
+#if PG_VERSION_NUM >= 170000
+  return LockHeldByMe(tag, mode, false);
+#else
+  return LockHeldByMe(tag, mode);
+#endif
+}
+
+// 18 can log a lock that could not be had at once.
+inline LockAcquireResult acquire_lock(const LOCKTAG *tag, LOCKMODE mode, bool for_session,
+                                      bool dont_wait, LOCALLOCK **local) {
+#if PG_VERSION_NUM >= 180000
+  return LockAcquireExtended(tag, mode, for_session, dont_wait, true, local, false);
+#else
+  return LockAcquireExtended(tag, mode, for_session, dont_wait, true, local);
+#endif
+}
+
 // 17 lets an extension name what it waits for in pg_stat_activity.
 inline uint32 claim_wait_event() {
 #if PG_VERSION_NUM >= 170000

@@ -1,0 +1,14 @@
+use strict; use warnings; use FindBin; use lib '/tmp/h/session/test/t';
+use PostgreSQL::Test::Cluster; use PostgreSQL::Test::Utils; use Test::More; use IdemTest;
+my $node = idem_node('line', shared_preload_libraries=>'pg_idem');
+my ($a,$b,$c)=map {IdemTest::Session->new($node)} 1..3;
+$_->query("set client_min_messages=warning; \\set VERBOSITY default") for $a,$b,$c;
+$a->query("SELECT outcome FROM idem_begin('k');");
+$b->send("SELECT outcome FROM idem_begin('k', wait => '2 s');");
+wait_until($node, "count(*)=1 FROM pg_locks WHERE locktype='advisory'", 'b');
+$c->send("SELECT outcome FROM idem_begin('k', wait => '20 s');");
+wait_until($node, "count(*)=2 FROM pg_locks WHERE locktype='advisory'", 'c');
+diag $b->receive;
+$a->query("SELECT idem_finish('k','1');");
+diag $c->receive;
+ok 1; done_testing;
