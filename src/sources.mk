@@ -45,6 +45,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/tidy_months.cpp \
 	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
+	src/locks/entry_durable_locks.cpp \
 	src/locks/entry_lock.cpp \
 	src/locks/entry_lock_entries.cpp \
 	src/locks/entry_session_lock.cpp \

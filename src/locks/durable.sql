@@ -42,10 +42,25 @@ CREATE FUNCTION @extschema@.idem_lock_hash(name text) RETURNS bigint
 COMMENT ON FUNCTION @extschema@.idem_lock_hash(text) IS
     'how idem_lock_entries names the queue for a durable lock';
 
+CREATE FUNCTION @extschema@.idem_durable_locks(
+    OUT name text,
+    OUT holder text,
+    OUT token bigint,
+    OUT acquired_at timestamptz,
+    OUT expires_at timestamptz,
+    OUT remaining interval,
+    OUT hash bigint,
+    OUT data jsonb
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION @extschema@.idem_durable_locks() IS
+    'the durable locks that are held now, with the hash of the queue for each';
+
 REVOKE ALL ON FUNCTION
     @extschema@.idem_lock(text, interval, interval, text, jsonb, interval),
     @extschema@.idem_lock_extend(text, bigint, interval),
     @extschema@.idem_unlock(text, bigint, interval),
     @extschema@.idem_fence(text, bigint),
-    @extschema@.idem_lock_hash(text)
+    @extschema@.idem_lock_hash(text),
+    @extschema@.idem_durable_locks()
 FROM PUBLIC;

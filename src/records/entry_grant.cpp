@@ -42,7 +42,7 @@ constexpr const char *kForOperators[] = {
     "idem_machine_define",   "idem_machine_attach",  "idem_machine_detach",
     "idem_machine_validate", "idem_machine_migrate", "idem_machine_attached",
     "idem_transition_check", "idem_pin_version",     "idem_lock_entries",
-    "idem_lock_hash"};
+    "idem_lock_hash",        "idem_durable_locks"};
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant"};
 constexpr const char *kTablesForOperators[] = {
