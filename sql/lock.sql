@@ -94,9 +94,15 @@ SELECT acquired FROM idem_lock('nightly', '1 minute', owner => 'node-1', data =>
 SELECT token_of('nightly') AS former \gset
 SELECT idem_unlock('nightly', at_least => '1 hour');
 SELECT acquired, holder, data, retry_after BETWEEN '59 min' AND '1 hour' FROM idem_lock('nightly', '1 minute');
+SELECT kind, holder, remaining > '59 min' AS remaining FROM idem_locks WHERE name = 'nightly';
 SELECT attempt(format('SELECT idem_lock_extend(%L, %s)', 'nightly', :former));
 SELECT attempt(format('SELECT idem_unlock(%L, %s)', 'nightly', :former));
 SELECT attempt(format('SELECT idem_fence(%L, %s)', 'nightly', :former));
+-- Whoever has it next has not taken it from somebody who was lost.
+SELECT acquired FROM idem_lock('rest', '1 minute');
+SELECT idem_unlock('rest', at_least => '2 s');
+SELECT lapse('rest');
+SELECT acquired, after_loss FROM idem_lock('rest', '1 minute');
 -- Held long enough already.
 SELECT acquired FROM idem_lock('long', '1 minute');
 SELECT idem_unlock('long', at_least => '0');

@@ -100,11 +100,13 @@ Statement extend_statement = {
     5,
     {TEXTOID, TEXTOID, INT8OID, TIMESTAMPTZOID, BOOLOID}};
 
+// A rest must not outlive the record either.
 Statement retire_statement = {
-    "UPDATE @idem_records SET token = $4, lease_expires_at = $5, code = NULL,"
-    " checkpoint_data = NULL WHERE " THE_CLAIM,
-    5,
-    {TEXTOID, TEXTOID, INT8OID, INT8OID, TIMESTAMPTZOID}};
+    "UPDATE @idem_records SET status = 'released', lease_expires_at = $4,"
+    " expires_at = GREATEST(expires_at, $4), code = 0, checkpoint = NULL, checkpoint_data = NULL,"
+    " completed_at = pg_catalog.clock_timestamp() WHERE " THE_CLAIM,
+    4,
+    {TEXTOID, TEXTOID, INT8OID, TIMESTAMPTZOID}};
 
 Statement share_statement = {
     "SELECT FROM @idem_records WHERE " THE_CLAIM " FOR KEY SHARE", 3, {TEXTOID, TEXTOID, INT8OID}};
@@ -291,10 +293,9 @@ bool extend_by_sql(const RecordsTable &table, const Identity &id, std::int64_t t
 }
 
 bool retire_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token,
-                   std::int64_t successor, TimestampTz until) {
+                   TimestampTz until) {
   Parameters parameters = parameters_for(id);
   parameters.add(Int64GetDatum(token));
-  parameters.add(Int64GetDatum(successor));
   parameters.add_time(until);
   return wrote(retire_statement, table, parameters);
 }

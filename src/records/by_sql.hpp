@@ -20,7 +20,7 @@ bool release_by_sql(const RecordsTable &table, const Identity &id, std::int64_t 
 bool extend_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token,
                    TimestampTz until, bool overdue, TimestampTz *lease_expires_at);
 bool retire_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token,
-                   std::int64_t successor, TimestampTz until);
+                   TimestampTz until);
 bool share_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token);
 bool reclaim_by_sql(const RecordsTable &table, const Identity &id, const Grant &grant,
                     const RecordState &expected, bool alone);

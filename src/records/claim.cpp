@@ -145,8 +145,8 @@ Tried outcome_of(const Attempt &attempt) {
 
 // A claim may wait for two locks in turn, and lock_timeout counts for each. Half of the time that
 // is left keeps the sum within it; what remains is for the next try.
-int lock_limit(const Wait &wait) {
-  const Micros left = std::max<Micros>(wait.deadline - GetCurrentTimestamp(), 0) / 1000;
+int lock_limit(Micros deadline) {
+  const Micros left = std::max<Micros>(deadline - GetCurrentTimestamp(), 0) / 1000;
   return static_cast<int>(std::min<Micros>(std::max<Micros>(left / 2, 1), INT_MAX));
 }
 
@@ -154,16 +154,8 @@ bool may_find_a_competitor(const Attempt &attempt) {
   return attempt.competitor || archives(attempt) || !writes_without_waiting(*attempt.table);
 }
 
-bool wait_and_claim(Attempt &attempt, const Wait &wait) {
-  const int limit = lock_limit(wait);
-  const bool patient = attempt.request->lock == nullptr || LockTimeout <= 0 || LockTimeout > limit;
-  if (patient) return server::run_within(limit, try_claim, &attempt);
-  try_claim(&attempt);
-  return true;
-}
-
 // Without a competitor in sight the claim needs no subtransaction to keep within its time.
-Tried try_claim_within(Attempt &attempt, const Wait &wait) {
+Tried try_claim_within(Attempt &attempt, const Wait &wait, Micros patience) {
   attempt.blocking = Blocking::as_needed;
   if (!wait.bounded) {
     try_claim(&attempt);
@@ -176,7 +168,8 @@ Tried try_claim_within(Attempt &attempt, const Wait &wait) {
     if (GetCurrentTimestamp() >= wait.deadline) return Tried::timed_out;
     attempt.blocking = Blocking::as_needed;
   }
-  return wait_and_claim(attempt, wait) ? outcome_of(attempt) : Tried::timed_out;
+  const int limit = lock_limit(std::min(wait.deadline, patience));
+  return server::run_within(limit, try_claim, &attempt) ? outcome_of(attempt) : Tried::timed_out;
 }
 
 Wait wait_of(const BeginRequest &request) {
@@ -204,8 +197,9 @@ Waiter waiter_for(const BeginRequest &request) {
 
 // False when the time is up.
 bool stand_in_line(Waiter &waiter) {
-  if (!waiter.in_line)
-    waiter.in_line = enter_line(waiter.request->id, waiter.wait, waiter.patience != kForever);
+  if (waiter.in_line) return true;
+  waiter.in_line = enter_line(waiter.request->id, std::min(waiter.wait.deadline, waiter.patience));
+  if (!waiter.in_line && GetCurrentTimestamp() >= waiter.patience) lose_patience();
   return waiter.in_line;
 }
 
@@ -295,6 +289,7 @@ Claim contend(RecordsTable &table, const BeginRequest &request, const ScopeSetti
                      settings.policy, wait, GetCurrentTimestamp());
     if (verdict.step == BeginStep::poll) {
       wait_on(waiter, sighting);
+      round = 0;
       continue;
     }
     if (!is_claiming(verdict.step)) return answer(verdict, sighting);
@@ -302,13 +297,14 @@ Claim contend(RecordsTable &table, const BeginRequest &request, const ScopeSetti
     const bool competitor = sighting.presence == Presence::uncommitted;
     Attempt attempt = {&table,     &request, &settings, state, verdict.step,
                        competitor, {},       {},        {},    {}};
-    switch (try_claim_within(attempt, wait)) {
+    switch (try_claim_within(attempt, wait, waiter.patience)) {
       case Tried::claimed:
         return granted(attempt, sighting);
       case Tried::timed_out:
         // Somebody's open transaction has the key or its row; what it will make of it is not known.
         if (GetCurrentTimestamp() >= wait.deadline)
           return busy({Presence::uncommitted, {}}, kUncommittedRetry);
+        if (GetCurrentTimestamp() >= waiter.patience) lose_patience();
         break;
       case Tried::lost:
         round++;
@@ -327,12 +323,22 @@ Claim outrun(const RecordsTable &table, const BeginRequest &request) {
   return busy(sighting, shut_until(sighting.record.state) - now);
 }
 
+// Whoever has written the record in this transaction overtakes nobody: all others wait for its end.
+bool written_here(const RecordsTable &table, const BeginRequest &request) {
+  const Sighting sighting = look(table, request.id);
+  return sighting.presence == Presence::present && sighting.record.state.written_here;
+}
+
 }  // namespace
 
 Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings &settings) {
   Waiter waiter = waiter_for(request);
   // Nobody who asks for a lock may overtake those who wait for it.
-  if (request.lock != nullptr && !stand_in_line(waiter)) return outrun(table, request);
+  if (request.lock != nullptr) {
+    waiter.in_line = try_line(request.id);
+    if (!waiter.in_line && !written_here(table, request) && !stand_in_line(waiter))
+      return outrun(table, request);
+  }
   const Claim claim = contend(table, request, settings, waiter);
   step_out(waiter);
   return claim;

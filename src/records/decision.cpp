@@ -43,7 +43,7 @@ Micros shut_until(const RecordState &record) {
 }
 
 bool shut(const RecordState &record, Micros now) {
-  return record.status == Status::in_progress && shut_until(record) > now;
+  return (record.status == Status::in_progress || record.rests) && shut_until(record) > now;
 }
 
 bool lost(const RecordState &record) {
@@ -63,6 +63,7 @@ BeginVerdict decide_begin(Presence presence, const RecordState &record, Fingerpr
     if (!wait.bounded || now < wait.deadline) return plain(BeginStep::insert);
     return {BeginStep::in_progress, kUncommittedRetry};
   }
+  if (record.rests && shut(record, now)) return busy(record, wait, now);
   if (expired(record, now) || record.status == Status::released) return plain(BeginStep::reclaim);
   if (policy.keeps_nothing && (record.status != Status::in_progress || free_to_take(record, now)))
     return plain(BeginStep::reclaim);

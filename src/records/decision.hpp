@@ -34,6 +34,8 @@ struct RecordState {
   bool written_here;
   // How long after its lease a lost claim stays shut; only locks ask for that.
   Micros grace = 0;
+  // A released lock that nobody may have before the time in lease_expires_at.
+  bool rests = false;
 };
 
 enum class Presence : std::uint8_t {
@@ -77,7 +79,7 @@ struct BeginVerdict {
 
 bool lease_over(const RecordState &record, Micros now);
 
-// When a claim can be taken from an owner that does not give it back.
+// When a key can be had that has an owner, or that rests.
 Micros shut_until(const RecordState &record);
 bool shut(const RecordState &record, Micros now);
 

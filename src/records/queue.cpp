@@ -35,11 +35,13 @@ std::uint64_t line_of(const Identity &id) {
   return hash_of(id, 0);
 }
 
-bool enter_line(const Identity &id, const Wait &wait, bool heed_timeout) {
+bool try_line(const Identity &id) {
+  return take_place(tag_of(id), true);
+}
+
+bool enter_line(const Identity &id, Micros deadline) {
   LOCKTAG tag = tag_of(id);
-  if (take_place(tag, true)) return true;
-  if (!wait.bounded) return take_place(tag, false);
-  return server::run_until(wait.deadline, heed_timeout, wait_for_place, &tag);
+  return take_place(tag, true) || server::run_until(deadline, false, wait_for_place, &tag);
 }
 
 void leave_line(const Identity &id) {

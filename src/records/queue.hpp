@@ -16,10 +16,11 @@ namespace idem::records {
 // Two keys with the same hash share a line, but nothing else: who has a place judges by the key.
 std::uint64_t line_of(const Identity &id);
 
-// Waits for the first place until the deadline of `wait`; false when that passes. Where
-// `heed_timeout`, a lock_timeout of the caller's that is shorter raises 55P03. A deadlock raises
-// 40P01.
-bool enter_line(const Identity &id, const Wait &wait, bool heed_timeout);
+// Takes the first place if nobody has it.
+bool try_line(const Identity &id);
+
+// Waits for the first place; false when that took until the deadline. A deadlock raises 40P01.
+bool enter_line(const Identity &id, Micros deadline);
 
 // Gives the place up before the transaction ends. An ERROR does the same.
 void leave_line(const Identity &id);

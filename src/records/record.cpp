@@ -91,6 +91,7 @@ Record read_record(HeapTuple tuple, TupleDesc descriptor, const AttrNumber *colu
   record.state.expires_at = DatumGetTimestampTz(record.value(Column::expires_at));
   record.state.written_here = TransactionIdIsCurrentTransactionId(xmin);
   record.state.grace = grace_of(record);
+  record.state.rests = record.state.status == Status::released && !record.null(Column::code);
   return record;
 }
 

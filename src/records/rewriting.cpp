@@ -108,12 +108,27 @@ bool extend_directly(const RecordsTable &table, const Identity &id, std::int64_t
 }
 
 bool retire_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
-                     std::int64_t successor, TimestampTz until) {
+                     TimestampTz until) {
   return rewrite_claim(table, id, token, kPatiently, [&](Record &record) {
-           record.set(Column::token, number(successor));
+           write_status(record, Status::released);
            record.set(Column::lease_expires_at, time(until));
-           record.set(Column::code, kNull);
+           record.set(Column::expires_at, time(Max(record.state.expires_at, until)));
+           record.set(Column::code, {Int32GetDatum(0), false});
+           record.set(Column::checkpoint, kNull);
            record.set(Column::checkpoint_data, kNull);
+           record.set(Column::completed_at, time(GetCurrentTimestamp()));
+           return true;
+         }) == Written::yes;
+}
+
+bool renew_directly(const RecordsTable &table, const Identity &id, const Grant &grant,
+                    std::int64_t token, bool first_attempt) {
+  return rewrite_claim(table, id, token, kPatiently, [&](Record &record) {
+           record.set(Column::token, number(grant.token));
+           record.set(Column::lease_expires_at, time(grant.lease_expires_at));
+           if (!first_attempt) return true;
+           record.set(Column::created_at, time(grant.granted_at));
+           record.set(Column::expires_at, time(grant.expires_at));
            return true;
          }) == Written::yes;
 }

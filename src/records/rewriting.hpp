@@ -20,6 +20,8 @@ bool release_directly(const RecordsTable &table, const Identity &id, std::int64_
 bool extend_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
                      TimestampTz until, bool overdue, TimestampTz *lease_expires_at);
 bool retire_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
-                     std::int64_t successor, TimestampTz until);
+                     TimestampTz until);
+bool renew_directly(const RecordsTable &table, const Identity &id, const Grant &grant,
+                    std::int64_t token, bool first_attempt);
 
 }  // namespace idem::records

@@ -215,8 +215,11 @@ TokenStep try_extend(const RecordsTable &table, const Presented &claim, const In
 }
 
 TokenStep try_retire(const RecordsTable &table, const Presented &claim, TimestampTz until) {
-  return write_as_owner(table, claim,
-                        [&](std::int64_t token) { return retire(table, claim.id, token, until); });
+  const TokenStep step = write_as_owner(
+      table, claim, [&](std::int64_t token) { return retire(table, claim.id, token, until); });
+  // Whoever waits learns the new end.
+  if (step == TokenStep::allow) wake_at_commit(line_of(claim.id));
+  return step;
 }
 
 TokenStep try_share(const RecordsTable &table, const Presented &claim) {

@@ -34,7 +34,7 @@ void checkpoint_claim(const RecordsTable &table, const Presented &claim,
 TokenStep try_release(const RecordsTable &table, const Presented &claim);
 TokenStep try_extend(const RecordsTable &table, const Presented &claim, const Interval &lease,
                      TimestampTz *lease_expires_at);
-// Leaves the claim shut until `until`, without an owner.
+// Releases the claim, but nobody may have the key before `until`.
 TokenStep try_retire(const RecordsTable &table, const Presented &claim, TimestampTz until);
 // Until the transaction ends nobody can claim the key for a new use, whatever becomes of the lease.
 TokenStep try_share(const RecordsTable &table, const Presented &claim);

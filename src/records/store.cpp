@@ -69,7 +69,8 @@ Written take_over(const RecordsTable &table, const Identity &id, const Grant &gr
 
 bool renew(const RecordsTable &table, const Identity &id, const Grant &grant, std::int64_t token,
            bool first_attempt) {
-  return renew_by_sql(table, id, grant, token, first_attempt);
+  return may_write_directly(table) ? renew_directly(table, id, grant, token, first_attempt)
+                                   : renew_by_sql(table, id, grant, token, first_attempt);
 }
 
 bool settle(const RecordsTable &table, const Identity &id, std::int64_t token,
@@ -91,9 +92,8 @@ bool extend(const RecordsTable &table, const Identity &id, std::int64_t token, T
 }
 
 bool retire(const RecordsTable &table, const Identity &id, std::int64_t token, TimestampTz until) {
-  const std::int64_t successor = next_token(table);
-  return may_write_directly(table) ? retire_directly(table, id, token, successor, until)
-                                   : retire_by_sql(table, id, token, successor, until);
+  return may_write_directly(table) ? retire_directly(table, id, token, until)
+                                   : retire_by_sql(table, id, token, until);
 }
 
 bool share_claim(const RecordsTable &table, const Identity &id, std::int64_t token) {

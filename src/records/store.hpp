@@ -59,7 +59,7 @@ bool settle(const RecordsTable &table, const Identity &id, std::int64_t token,
             const Outcome &outcome);
 bool release(const RecordsTable &table, const Identity &id, std::int64_t token);
 
-// Voids the token of a claim and leaves it shut until `until`, when anybody may have it.
+// The same, but the key rests until `until`, when anybody may have it.
 bool retire(const RecordsTable &table, const Identity &id, std::int64_t token, TimestampTz until);
 
 // Keeps the claim in place until the transaction ends: nobody can claim it for a new use, while its

@@ -130,6 +130,8 @@ bool run_within(int limit_ms, void (*call)(void *), void *argument) {
     (void)set_config_option("lock_timeout", limit, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
                             true, 0, false);
     call(argument);
+    // A timeout may have struck at the moment of the grant.
+    CHECK_FOR_INTERRUPTS();
     ReleaseCurrentSubTransaction();
     done = true;
   }
