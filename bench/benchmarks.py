@@ -23,6 +23,10 @@ VACUUMED = (
 )
 
 
+# What a lock left behind is gone, and no row has a history of old versions.
+NO_LOCKS = "TRUNCATE idem_records, locks;\nCHECKPOINT;\n"
+
+
 @dataclass(frozen=True)
 class Arm:
     """One side of a comparison."""
@@ -33,6 +37,7 @@ class Arm:
     table: str = "idem_records"
     adds: int = 0
     updates: bool = False  # it changes rows of the table, and adds none
+    draws: bool = False  # the table is a sequence, of which it draws numbers
     settings: str = ""
     large: bool = False
     # Transactions of each client, where a measurement of some length would change the size of the table.
@@ -42,6 +47,8 @@ class Arm:
     def count(self) -> str:
         if self.updates:
             return f"SELECT pg_stat_get_tuples_updated('{self.table}'::regclass);"
+        if self.draws:
+            return f"SELECT last_value FROM {self.table};"
         return f"SELECT count(*) FROM {self.table};"
 
 
@@ -200,6 +207,34 @@ def fire() -> Benchmark:
     )
 
 
+def lock_arm(script: str, tokens: str, settings: str = "") -> Arm:
+    """Each lock draws a token, and a name that was not given back would not be had again."""
+    return Arm(script, NO_LOCKS, tokens, 1, draws=True, settings=settings)
+
+
+def lock(name: str, commit: str, settings: str) -> Benchmark:
+    return Benchmark(
+        name,
+        f"lock + unlock, {commit}",
+        {
+            "pg_idem": lock_arm("lock_idem", "idem_tokens", settings),
+            "by hand, UPDATE": lock_arm("lock_update", "lock_tokens", settings),
+            "by hand, DELETE": lock_arm("lock_delete", "lock_tokens", settings),
+            "pg_idem, new names": lock_arm("lock_new_idem", "idem_tokens", settings),
+            "by hand, new names": lock_arm("lock_new_delete", "lock_tokens", settings),
+            "advisory": Arm("lock_advisory", NO_LOCKS, settings=settings),
+        },
+        [
+            Row("against a hand-written table, UPDATE to release", "pg_idem", "by hand, UPDATE", least=1.0),
+            Row("against a hand-written table, DELETE to release", "pg_idem", "by hand, DELETE", least=1.0),
+            Row("new names, against a hand-written table, DELETE to release", "pg_idem, new names",
+                "by hand, new names", least=1.0),
+            Row("against pg_try_advisory_lock", "pg_idem", "advisory"),
+        ],
+        schema="locks",
+    )
+
+
 @dataclass(frozen=True)
 class MemoryBenchmark:
     """Private memory of one session before and after very many calls. Growth is in bytes per call."""
@@ -305,4 +340,6 @@ BENCHMARKS: list[AnyBenchmark] = [
     update_status("machine_update_async", "asynchronous commits", ASYNCHRONOUS),
     QuestionBenchmark("machine_question", "idem_can_transition", most=0.3),
     fire(),
+    lock("lock", "durable commits", ""),
+    lock("lock_async", "asynchronous commits", ASYNCHRONOUS),
 ]
