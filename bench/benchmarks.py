@@ -37,7 +37,7 @@ class Arm:
     table: str = "idem_records"
     adds: int = 0
     updates: bool = False  # it changes rows of the table, and adds none
-    draws: bool = False  # the table is a sequence, of which it draws numbers
+    twice: bool = False  # it writes each of those rows twice, whichever way
     settings: str = ""
     large: bool = False
     # Transactions of each client, where a measurement of some length would change the size of the table.
@@ -47,8 +47,9 @@ class Arm:
     def count(self) -> str:
         if self.updates:
             return f"SELECT pg_stat_get_tuples_updated('{self.table}'::regclass);"
-        if self.draws:
-            return f"SELECT last_value FROM {self.table};"
+        if self.twice:
+            return ("SELECT (n_tup_ins + n_tup_upd + n_tup_del) / 2 FROM pg_stat_user_tables"
+                    f" WHERE relid = '{self.table}'::regclass;")
         return f"SELECT count(*) FROM {self.table};"
 
 
@@ -207,9 +208,9 @@ def fire() -> Benchmark:
     )
 
 
-def lock_arm(script: str, tokens: str, settings: str = "") -> Arm:
-    """Each lock draws a token, and a name that was not given back would not be had again."""
-    return Arm(script, NO_LOCKS, tokens, 1, draws=True, settings=settings)
+def lock_arm(script: str, table: str = "idem_records", settings: str = "", adds: int = 1) -> Arm:
+    """Both taking a lock and giving it back writes its row."""
+    return Arm(script, NO_LOCKS, table, adds, twice=True, settings=settings)
 
 
 def lock(name: str, commit: str, settings: str) -> Benchmark:
@@ -217,11 +218,11 @@ def lock(name: str, commit: str, settings: str) -> Benchmark:
         name,
         f"lock + unlock, {commit}",
         {
-            "pg_idem": lock_arm("lock_idem", "idem_tokens", settings),
-            "by hand, UPDATE": lock_arm("lock_update", "lock_tokens", settings),
-            "by hand, DELETE": lock_arm("lock_delete", "lock_tokens", settings),
-            "pg_idem, new names": lock_arm("lock_new_idem", "idem_tokens", settings),
-            "by hand, new names": lock_arm("lock_new_delete", "lock_tokens", settings),
+            "pg_idem": lock_arm("lock_idem", settings=settings),
+            "by hand, UPDATE": lock_arm("lock_update", "locks", settings),
+            "by hand, DELETE": lock_arm("lock_delete", "locks", settings),
+            "pg_idem, new names": lock_arm("lock_new_idem", settings=settings),
+            "by hand, new names": lock_arm("lock_new_delete", "locks", settings),
             "advisory": Arm("lock_advisory", NO_LOCKS, settings=settings),
         },
         [
@@ -306,6 +307,39 @@ class QuestionBenchmark:
     most: float  # microseconds
 
 
+@dataclass(frozen=True)
+class RedisBenchmark:
+    """Arms of pgbench against a Redis server."""
+
+    name: str
+    about: str
+    clients: int
+    arms: dict[str, Arm]
+    redis: dict[str, tuple[str, int]]  # whose names, and milliseconds before one that is taken is asked for again
+    rows: list[Row]
+
+
+def redis_lock() -> RedisBenchmark:
+    return RedisBenchmark(
+        "lock_redis",
+        "lock + unlock, 16 clients",
+        16,
+        {
+            "pg_idem": lock_arm("lock_idem"),
+            "by hand": lock_arm("lock_update", "locks"),
+            "pg_idem, in line": lock_arm("lock_line_idem"),
+            "pg_idem, trying": lock_arm("lock_try_idem", adds=0),
+        },
+        {"Redis": ("own", 0), "Redis, one name": ("shared", 1)},
+        [
+            Row("a name each, against Redis", "pg_idem", "Redis", least=0.8),
+            Row("a name each, hand-written table against Redis", "by hand", "Redis"),
+            Row("one name for all, waiting in line, against Redis", "pg_idem, in line", "Redis, one name", least=0.8),
+            Row("one name for all, trying, against Redis", "pg_idem, trying", "Redis, one name"),
+        ],
+    )
+
+
 AnyBenchmark = (
     Benchmark
     | MemoryBenchmark
@@ -315,6 +349,7 @@ AnyBenchmark = (
     | IdleBenchmark
     | RewriteBenchmark
     | QuestionBenchmark
+    | RedisBenchmark
 )
 
 BENCHMARKS: list[AnyBenchmark] = [
@@ -342,4 +377,5 @@ BENCHMARKS: list[AnyBenchmark] = [
     fire(),
     lock("lock", "durable commits", ""),
     lock("lock_async", "asynchronous commits", ASYNCHRONOUS),
+    redis_lock(),
 ]

@@ -8,6 +8,3 @@ CREATE TABLE locks (
     owner text NOT NULL,
     expires_at timestamptz NOT NULL
 );
-
--- What a sequence counts is known from the second number on.
-SELECT nextval('lock_tokens'), nextval('idem_tokens');

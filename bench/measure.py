@@ -17,6 +17,7 @@ from benchmarks import (
     LatencyBenchmark,
     MemoryBenchmark,
     QuestionBenchmark,
+    RedisBenchmark,
     RewriteBenchmark,
 )
 from buffers import count_buffers
@@ -24,6 +25,7 @@ from deletion import delete
 from idle import rest
 from latency import watch_latency
 from machines import ask, rewrite
+from redis_locks import against_redis
 from report import Report, Result
 from rounds import alternate, note, ratios, typical
 from server import Load, Measured, Sessions, create_database, create_template, psql, settings, version
@@ -73,7 +75,7 @@ class Comparison:
         measured = self.load(name).run(database, self.sessions)
         expected = arm.adds * measured.transactions
         # The statistics of servers before 15 come a little later than the session ends.
-        deadline = time.monotonic() + (PATIENCE if arm.updates else 0)
+        deadline = time.monotonic() + (PATIENCE if arm.updates or arm.twice else 0)
         while (added := int(psql(database, arm.count())) - before) != expected:
             if time.monotonic() > deadline:
                 sys.exit(f"{arm.script}: {measured.transactions} transactions made {added} rows in {arm.table}")
@@ -119,6 +121,7 @@ MEASURES = {
     IdleBenchmark: rest,
     RewriteBenchmark: rewrite,
     QuestionBenchmark: ask,
+    RedisBenchmark: against_redis,
 }
 
 

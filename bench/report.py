@@ -14,7 +14,7 @@ from statistics import median
 @dataclass(frozen=True)
 class Result:
     text: str
-    values: list[float]  # one a round
+    values: list[float]  # one a round; none where it could not be measured
     ours: str
     theirs: str
     least: float | None = None
@@ -22,6 +22,8 @@ class Result:
     unit: str = "×"
 
     def verdict(self) -> str:
+        if not self.values:
+            return ""
         if self.least is not None:
             return "met" if median(self.values) >= self.least else "**not met**"
         if self.most is not None:
@@ -36,10 +38,9 @@ class Result:
         return ""
 
     def markdown(self) -> str:
-        low, high = min(self.values), max(self.values)
-        spread = f"{low:.2f}–{high:.2f}" if len(self.values) > 1 else ""
-        cells = [self.text, f"{median(self.values):.2f}{self.unit}", spread, self.floor(),
-                 self.verdict(), self.ours, self.theirs]
+        middle = f"{median(self.values):.2f}{self.unit}" if self.values else ""
+        spread = f"{min(self.values):.2f}–{max(self.values):.2f}" if len(self.values) > 1 else ""
+        cells = [self.text, middle, spread, self.floor(), self.verdict(), self.ours, self.theirs]
         return f"| {' | '.join(cells)} |"
 
 

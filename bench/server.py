@@ -77,6 +77,12 @@ def configure(changed: dict[str, str]) -> None:
     sys.exit(f"the server does not take {changed}")
 
 
+def status_of(process: str) -> list[str]:
+    """What the system says about a process, after its number and name."""
+    text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    return text.rpartition(")")[2].split()
+
+
 class Sessions:
     """The sessions of the server and their processor time."""
 
@@ -84,18 +90,13 @@ class Sessions:
         self.postmaster = Path(os.environ["PGDATA"], "postmaster.pid").read_text(encoding="utf-8").split()[0]
         self.background = self.children()
 
-    @staticmethod
-    def status(process: str) -> list[str]:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
-        return text.rpartition(")")[2].split()
-
     def children(self) -> set[str]:
         found = set()
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 # Processes come and go while they are listed.
                 with suppress(FileNotFoundError, ProcessLookupError):
-                    if self.status(entry.name)[1] == self.postmaster:
+                    if status_of(entry.name)[1] == self.postmaster:
                         found.add(entry.name)
         return found
 
@@ -104,14 +105,14 @@ class Sessions:
 
     def used_by(self, process: str) -> int:
         with suppress(FileNotFoundError, ProcessLookupError):
-            user, system = self.status(process)[11:13]
+            user, system = status_of(process)[11:13]
             return int(user) + int(system)
         return 0
 
     def processor_seconds(self) -> float:
         """Of the sessions that there are and of those that have ended, which the server has inherited."""
         running = sum(self.used_by(process) for process in self.current())
-        user, system = self.status(self.postmaster)[13:15]
+        user, system = status_of(self.postmaster)[13:15]
         return (int(user) + int(system) + running) / os.sysconf("SC_CLK_TCK")
 
     def wait_for_end(self) -> None:
