@@ -215,11 +215,13 @@ bool insert_speculatively(Relation heap, const Writer &writer, List *arbiters) {
   return !conflict;
 }
 
-// Takes the row for this transaction, against holders of a share as well.
+// Locks the row for this transaction. A version that an open transaction is making of it counts as
+// well: otherwise a share would end with the commit of a heartbeat.
 TM_Result lock_version(const Place &place, ItemPointer tid, LockTupleMode mode, Blocking blocking) {
   TM_FailureData failure;
   return table_tuple_lock(place.heap, tid, SnapshotAny, place.slot, GetCurrentCommandId(true), mode,
-                          blocking == Blocking::never ? LockWaitSkip : LockWaitBlock, 0, &failure);
+                          blocking == Blocking::never ? LockWaitSkip : LockWaitBlock,
+                          TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS, &failure);
 }
 
 // Writes the record over the version at `tid`.

@@ -36,8 +36,8 @@ bool insert_directly(const RecordsTable &table, const Identity &id, const Grant 
 Written rewrite_directly(const RecordsTable &table, const Identity &id, const Manner &manner,
                          bool (*change)(Record &, void *), void *argument);
 
-// Keeps those who rewrite with Manner::alone out of the record until the transaction ends. Waits
-// for whoever is changing it; false when it then is not in progress under this token.
+// Keeps those who rewrite with Manner::alone out of the record until the transaction ends, and
+// waits for one who is at it; false when the record then is not in progress under this token.
 bool share_directly(const RecordsTable &table, const Identity &id, std::int64_t token);
 
 }  // namespace idem::records

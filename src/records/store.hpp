@@ -63,7 +63,7 @@ bool release(const RecordsTable &table, const Identity &id, std::int64_t token);
 bool retire(const RecordsTable &table, const Identity &id, std::int64_t token, TimestampTz until);
 
 // Keeps the claim in place until the transaction ends: nobody can claim it for a new use, while its
-// owner can still extend it and give it back. Waits for whoever is changing it.
+// owner can still extend it and give it back. Waits for whoever is claiming it.
 bool share_claim(const RecordsTable &table, const Identity &id, std::int64_t token);
 
 // Both refuse a lease that is over unless `overdue`.
