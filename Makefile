@@ -3,7 +3,7 @@
 # make unit | matrix | bench | demo        the unit tests | the other releases | the benchmarks | a tour
 # make dist                                the archive for PGXN
 #
-# WERROR=1 turns warnings into errors.
+# WERROR=1 turns warnings into errors. The command-line tool pgidem is part of it all where its libraries are.
 
 EXTENSION = pg_idem
 MODULE_big = pg_idem
@@ -71,7 +71,14 @@ PG_CXXFLAGS = $(IDEM_CXXFLAGS) -Wall -Wextra $(if $(WERROR),-Werror) -MMD -MP $(
 SHLIB_LINK += -lstdc++ $(if $(filter yes,$(with_gnu_ld)),$(VERSION_SCRIPT))
 VERSION_SCRIPT = -Wl,--version-script=$(IDEM_ROOT)/exports.map
 
-EXTRA_CLEAN = $(TEST_OBJS) $(TEST_MODULE) $(ALL_OBJS:.o=.d) .build-flags
+# The tool needs a few headers more than the extension. Without them the extension is built alone, and make says so.
+TOOL_OBJS := $(patsubst %.cpp,%.o,$(TOOL_PURE_SOURCES) $(TOOL_SOURCES))
+LIBPQ_INCLUDES := -isystem $(shell $(PG_CONFIG) --includedir)
+HAVE_TOOL := $(shell $(or $(CXX),g++) -std=c++17 $(CPPFLAGS) $(LIBPQ_INCLUDES) -E $(IDEM_ROOT)/tool/requirements.hpp \
+	>/dev/null 2>&1 && echo yes)
+SCRIPTS_built = $(if $(HAVE_TOOL),pgidem)
+
+EXTRA_CLEAN = $(TEST_OBJS) $(TEST_MODULE) $(ALL_OBJS:.o=.d) $(TOOL_OBJS) $(TOOL_OBJS:.o=.d) pgidem .build-flags
 
 # A server configured with dependency tracking would keep one file for each base name, and ours repeat from
 # room to room. We track headers ourselves.
@@ -80,7 +87,7 @@ override autodepend = no
 include $(PGXS)
 
 COMPILE.cxx.bc += $(IDEM_CXXFLAGS)
--include $(ALL_OBJS:.o=.d)
+-include $(ALL_OBJS:.o=.d) $(TOOL_OBJS:.o=.d)
 
 # The object carries the list of headers, so the bitcode follows the object.
 $(ALL_OBJS:.o=.bc): %.bc: %.o
@@ -90,13 +97,13 @@ BUILD_FLAGS := $(VERSION) $(filter-out -Werror,$(CXX) $(CXXFLAGS) $(CPPFLAGS))
 ifneq ($(BUILD_FLAGS),$(file <.build-flags))
 $(file >.build-flags,$(BUILD_FLAGS))
 endif
-$(ALL_OBJS): .build-flags
+$(ALL_OBJS) $(TOOL_OBJS): .build-flags
 .build-flags: ;
 
 $(shlib): $(IDEM_ROOT)/exports.map
 
 # A build outside the source tree starts without our directories; as targets, make would find the source's.
-$(shell mkdir -p $(dir $(ALL_OBJS)))
+$(shell mkdir -p $(dir $(ALL_OBJS) $(TOOL_OBJS)))
 
 $(SQL_SCRIPT): $(SQL_PIECES) pg_idem.control src/sources.mk
 	@{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; \
@@ -113,6 +120,37 @@ endif
 test-module: $(TEST_MODULE)
 install-test-module: $(TEST_MODULE) installdirs
 	$(if $(TEST_MODULE),$(INSTALL_SHLIB) $(TEST_MODULE) '$(DESTDIR)$(pkglibdir)/')
+
+# A client: it is compiled without the server's headers and linked with libpq alone.
+TOOL_CPPFLAGS = $(filter-out -I. -I$(srcdir) -I./ -I$(includedir_server) -I$(includedir_internal),$(CPPFLAGS))
+TOOL_CXXFLAGS = -std=c++17 $(filter -O% -g% -f% -m% -W%,$(filter-out $(IDEM_CXXFLAGS),$(CXXFLAGS))) -pthread \
+	-I$(IDEM_ROOT) $(LIBPQ_INCLUDES) -DIDEM_VERSION='"$(IDEM_VERSION)"' -MMD -MP
+$(TOOL_OBJS): %.o: %.cpp
+	$(CXX) $(TOOL_CXXFLAGS) $(TOOL_CPPFLAGS) -c -o $@ $<
+pgidem: $(TOOL_OBJS)
+	$(CXX) $(TOOL_CXXFLAGS) -o $@ $^ $(LDFLAGS) -L$(libdir) -lpq
+
+# bash finds completions of commands below a prefix in its share; those of the system have one place.
+bash_completion_dir ?= $(or $(if $(filter /usr/local/%,$(bindir)),/usr/local),$(if $(filter /usr/%,$(bindir)),/usr),$(\
+	)$(patsubst %/,%,$(dir $(bindir))))/share/bash-completion/completions
+TOOL_DOCUMENTS = '$(DESTDIR)$(mandir)/man1/pgidem.1' '$(DESTDIR)$(bash_completion_dir)/pgidem'
+.PHONY: install-tool-documents uninstall-tool-documents
+install-tool-documents:
+	$(MKDIR_P) '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(bash_completion_dir)'
+	$(INSTALL_DATA) $(IDEM_ROOT)/doc/pgidem.1 '$(DESTDIR)$(mandir)/man1/'
+	$(INSTALL_DATA) $(IDEM_ROOT)/tool/pgidem.bash '$(DESTDIR)$(bash_completion_dir)/pgidem'
+uninstall-tool-documents:
+	rm -f $(TOOL_DOCUMENTS)
+ifneq (,$(HAVE_TOOL))
+install: install-tool-documents
+uninstall: uninstall-tool-documents
+else
+all: no-tool
+.PHONY: no-tool
+no-tool:
+	@echo "LEFT OUT: the command-line tool pgidem, because the headers of CLI11, nlohmann-json or libpq are missing" >&2
+	@echo "          (on Debian and Ubuntu: libcli11-dev nlohmann-json3-dev libpq-dev)" >&2
+endif
 
 ifeq (,$(ISOLATION_TESTER))
 installcheck: no-isolation-tester

@@ -128,3 +128,20 @@ SQL_PIECES = src/records/types.sql \
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \
 	test/module/page_functions.cpp
+
+# pgidem, the command-line tool; its unit tests link the first list.
+TOOL_PURE_SOURCES = tool/text_table.cpp \
+	tool/values.cpp
+
+TOOL_SOURCES = tool/extension.cpp \
+	tool/lock.cpp \
+	tool/locks.cpp \
+	tool/main.cpp \
+	tool/once.cpp \
+	tool/operator_session.cpp \
+	tool/options.cpp \
+	tool/records.cpp \
+	tool/report.cpp \
+	tool/session.cpp \
+	tool/stat.cpp \
+	tool/top.cpp

@@ -1,0 +1,11 @@
+#include "tool/commands.hpp"
+#include "tool/exit_codes.hpp"
+#include "tool/failure.hpp"
+
+namespace idem::tool {
+
+int run_once(const OnceOptions & /*options*/) {
+  throw Failure(kInternal, "not written yet");
+}
+
+}  // namespace idem::tool
