@@ -131,8 +131,8 @@ pgidem: $(TOOL_OBJS)
 	$(CXX) $(TOOL_CXXFLAGS) -o $@ $^ $(LDFLAGS) -L$(libdir) -lpq
 
 # bash finds completions of commands below a prefix in its share; those of the system have one place.
-bash_completion_dir ?= $(or $(if $(filter /usr/local/%,$(bindir)),/usr/local),$(if $(filter /usr/%,$(bindir)),/usr),$(\
-	)$(patsubst %/,%,$(dir $(bindir))))/share/bash-completion/completions
+SHARE_OF_BINDIR = $(or $(if $(filter /usr/local/%,$(bindir)),/usr/local),$(if $(filter /usr/%,$(bindir)),/usr),$(bindir)/..)/share
+bash_completion_dir ?= $(SHARE_OF_BINDIR)/bash-completion/completions
 TOOL_DOCUMENTS = '$(DESTDIR)$(mandir)/man1/pgidem.1' '$(DESTDIR)$(bash_completion_dir)/pgidem'
 .PHONY: install-tool-documents uninstall-tool-documents
 install-tool-documents:

@@ -130,18 +130,47 @@ TEST_SOURCES = test/module/guard_functions.cpp \
 	test/module/page_functions.cpp
 
 # pgidem, the command-line tool; its unit tests link the first list.
-TOOL_PURE_SOURCES = tool/text_table.cpp \
+TOOL_PURE_SOURCES = tool/backoff.cpp \
+	tool/capture.cpp \
+	tool/file_name.cpp \
+	tool/lease.cpp \
+	tool/stored_result.cpp \
+	tool/templates.cpp \
+	tool/text_table.cpp \
 	tool/values.cpp
 
-TOOL_SOURCES = tool/extension.cpp \
+TOOL_SOURCES = tool/asking.cpp \
+	tool/claim.cpp \
+	tool/degrading.cpp \
+	tool/descendants.cpp \
+	tool/descriptor.cpp \
+	tool/durable_lock.cpp \
+	tool/extension.cpp \
+	tool/figures.cpp \
+	tool/guardian.cpp \
+	tool/guardian_process.cpp \
+	tool/keeper.cpp \
+	tool/launch.cpp \
+	tool/local_lock.cpp \
 	tool/lock.cpp \
 	tool/locks.cpp \
 	tool/main.cpp \
+	tool/messages.cpp \
 	tool/once.cpp \
 	tool/operator_session.cpp \
 	tool/options.cpp \
+	tool/output.cpp \
 	tool/records.cpp \
+	tool/renewal.cpp \
 	tool/report.cpp \
+	tool/run.cpp \
+	tool/screen.cpp \
 	tool/session.cpp \
+	tool/settling.cpp \
+	tool/signals.cpp \
+	tool/sql_values.cpp \
 	tool/stat.cpp \
+	tool/supervisor.cpp \
+	tool/surroundings.cpp \
+	tool/terminal.cpp \
 	tool/top.cpp

@@ -36,4 +36,7 @@ using TimePoint = Clock::time_point;
 // Leaves room to add durations to it.
 inline constexpr TimePoint kNever = TimePoint(Duration::max() / 2);
 
+// A wait without an end.
+inline constexpr Duration kForever = Duration::max();
+
 }  // namespace idem::tool

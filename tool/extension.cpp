@@ -59,17 +59,18 @@ Extension open_extension(Session &session, Duration timeout) {
   } catch (const ConnectionLost &lost) {
     throw Unavailable(lost.what());
   } catch (const ServerError &error) {
-    raise(error);
+    raise_failure(error);
   }
 }
 
-void raise(const ServerError &error) {
+void raise_failure(const ServerError &error) {
   std::string message = error.what();
   if (!error.hint().empty()) message += (message.back() == '.' ? " " : ". ") + error.hint();
   if (is_missing(error.code()))
     throw Unavailable("the database's pg_idem is too old for this: " + message);
   if (is_refusal_of_service(error.code())) throw Unavailable(message);
   if (error.code() == "42501") throw Failure(kNotPermitted, message);
+  if (error.code() == "ID410") throw Failure(kLost, message);
   if (error.code() == "ID404") throw Failure(kNotFound, message);
   if (is_about_an_argument(error.code())) throw Failure(kUsage, message);
   throw Failure(kInternal, message + " (SQLSTATE " + error.code() + ")");

@@ -32,7 +32,7 @@ Extension find_extension(Session &session, TimePoint deadline);
 Extension open_extension(Session &session, Duration timeout);
 
 // What a server's error means for the exit status. Throws Unavailable or Failure.
-[[noreturn]] void raise(const ServerError &error);
+[[noreturn]] void raise_failure(const ServerError &error);
 
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(10);
 // For statements that wait for nobody.

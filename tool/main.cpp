@@ -1,11 +1,16 @@
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <variant>
 
+#include "tool/asking.hpp"
 #include "tool/commands.hpp"
 #include "tool/failure.hpp"
 #include "tool/operator_session.hpp"
 #include "tool/options.hpp"
+#include "tool/report.hpp"
+#include "tool/signals.hpp"
 
 namespace {
 
@@ -26,16 +31,34 @@ struct Run {
   int operator()(const TopOptions &options) const { return run_top(options); }
 };
 
-}  // namespace
+struct WantsJson {
+  bool operator()(const Text & /*text*/) const { return false; }
+  bool operator()(const CommonOptions &options) const { return options.json; }
+};
 
-int main(int argc, char **argv) {
+// Whatever goes wrong is said in the form that was asked for.
+int run(int argc, char **argv) {
+  bool json = false;
   try {
-    return std::visit(Run(), parse_options(argc, argv));
+    const Options options = parse_options(argc, argv);
+    json = std::visit(WantsJson(), options);
+    return std::visit(Run(), options);
+  } catch (const Stopped &stopped) {
+    die_of(stopped.signal);
   } catch (const Failure &failure) {
-    std::fprintf(stderr, "pgidem: %s\n", failure.what());
+    Report(false, json).warning("error", failure.what(), {{"status", failure.status()}});
     return failure.status();
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "pgidem: %s\n", error.what());
+    Report(false, json).warning("error", error.what(), {{"status", kInternal}});
     return kInternal;
   }
+}
+
+}  // namespace
+
+// A thread may be left behind in a call to the server; nothing must be taken from under it.
+int main(int argc, char **argv) {
+  const int status = run(argc, argv);
+  std::fflush(stdout);
+  _exit(status);
 }

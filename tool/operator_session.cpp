@@ -22,7 +22,7 @@ Answer OperatorSession::query(const std::string &sql, const Row &parameters) {
   } catch (const ConnectionLost &lost) {
     throw Unavailable(lost.what());
   } catch (const ServerError &error) {
-    raise(error);
+    raise_failure(error);
   }
 }
 

@@ -22,8 +22,6 @@ struct CommonOptions {
 
 enum class IfUnavailable { fail, skip, run, local };
 
-inline constexpr Duration kForever = Duration::max();
-
 // What once and lock have in common.
 struct RunOptions : CommonOptions {
   Duration wait{0};  // kForever: as long as it takes

@@ -8,15 +8,21 @@
 #include <cstring>
 #include <memory>
 
+#include "tool/poll_timeout.hpp"
+
 namespace idem::tool {
 
 namespace {
 
-// libpq's messages end in a line feed, and may have several lines.
+// libpq's messages have several lines, some of them indented.
 std::string one_line(const char *message) {
-  std::string text = message;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::string text;
+  for (const char *c = message; *c; c++)
+    if (*c != '\n' && *c != '\t')
+      text += *c;
+    else if (!text.empty() && text.back() != ' ')
+      text += ' ';
+  while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;
 }
 
@@ -100,15 +106,6 @@ std::string described(const PGresult *result) {
   if (message.empty()) message = one_line(PQresultErrorMessage(result));
   const std::string detail = field(result, PG_DIAG_MESSAGE_DETAIL);
   return detail.empty() ? message : message + ": " + detail;
-}
-
-// Milliseconds for poll, rounded up so that a wait does not end just before its time. Not longer
-// than a second, because poll's clock stands still while the machine is suspended.
-int poll_timeout(TimePoint deadline) {
-  const auto left = deadline - Clock::now() + std::chrono::microseconds(999);
-  const auto most = std::chrono::microseconds(std::chrono::seconds(1));
-  const auto wait = std::clamp<Duration>(left, Duration(0), most);
-  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count());
 }
 
 }  // namespace

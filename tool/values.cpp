@@ -126,8 +126,14 @@ Backoff parse_backoff(std::string_view text) {
   return backoff;
 }
 
+// Hours, because servers up to 14 take no more than 2^31 of a unit, and a day may have 23 of them.
 std::string to_interval(Duration duration) {
-  return std::to_string(duration.count()) + " microseconds";
+  const auto microseconds = static_cast<long long>(duration.count());
+  const long long seconds = microseconds / 1000000;
+  char text[64];
+  std::snprintf(text, sizeof text, "%lld:%02lld:%02lld.%06lld", seconds / 3600, seconds / 60 % 60,
+                seconds % 60, microseconds % 1000000);
+  return text;
 }
 
 std::string to_words(Duration duration) {

@@ -1,0 +1,48 @@
+#include "tool/degrading.hpp"
+
+#include "tool/exit_codes.hpp"
+#include "tool/local_lock.hpp"
+
+namespace idem::tool {
+
+namespace {
+
+int run_unprotected(const RunOptions &options, SignalPipe &signals,
+                    const std::shared_ptr<Report> &report) {
+  return run_command(options, std::nullopt, {}, nullptr, signals, report).ending.status;
+}
+
+}  // namespace
+
+int go_on_without(const Unavailable &reason, const RunOptions &options, const std::string &name,
+                  SignalPipe &signals, Asker &asker, const std::shared_ptr<Report> &report) {
+  if (options.if_unavailable == IfUnavailable::fail) throw reason;
+  const std::string because = std::string(" (") + reason.what() + ")";
+  if (options.if_unavailable == IfUnavailable::skip) {
+    report->warning("skipped",
+                    "the command is NOT RUN, because the server is unavailable" + because,
+                    {{"mode", "skip"}});
+    return 0;
+  }
+  if (options.if_unavailable == IfUnavailable::run) {
+    report->warning(
+        "unprotected",
+        "the command runs WITHOUT PROTECTION, because the server is unavailable" + because,
+        {{"mode", "run"}});
+    return run_unprotected(options, signals, report);
+  }
+  report->warning(
+      "unprotected",
+      "the command runs protected on THIS MACHINE ONLY, and nothing is recorded, because "
+      "the server is unavailable" +
+          because,
+      {{"mode", "local"}});
+  const auto lock = take_local_lock(name, options.wait, asker);
+  if (!lock) {
+    report->event("conflict", "another process of this machine has the local lock");
+    return options.conflict_exit_code;
+  }
+  return run_unprotected(options, signals, report);
+}
+
+}  // namespace idem::tool
