@@ -343,6 +343,18 @@ sub test_key
 	return;
 }
 
+# Dates that an older batch had done are done for pgidem as well.
+sub test_processed_dates
+{
+	my ($create, $take_over) = @{ $recipes{'A table of processed dates that exists already'}{sql} };
+	$take_over =~ s/p\.day::text,/idem_key('load-sales', p.day::text),/ and $take_over =~ s/'sales-by-day'/'pgidem'/
+	  or die "another statement takes over: $take_over";
+	like($node->safe_psql('postgres', $create . $take_over), qr/^finished\|2$/m, 'two dates are taken over');
+	is(shell_status('pgidem once load-sales 2024-03-27 -- load-day 2024-03-27'), 0, 'pgidem knows one of them');
+	is_deeply(called(), [], 'and does not load it');
+	return;
+}
+
 sub test_without_a_server
 {
 	$node->stop;
@@ -368,6 +380,7 @@ test_kubernetes();
 test_load();
 test_fence();
 test_key();
+test_processed_dates();
 test_without_a_server();
 
 done_testing();
