@@ -83,7 +83,9 @@ SELECT acquired FROM idem_lock('slow', '1 ms', delay => '1 hour');
 SELECT lapse('slow');
 SELECT acquired, expires_at < clock_timestamp(), retry_after BETWEEN '59 min' AND '1 hour' FROM idem_lock('slow', '1 ms');
 SELECT attempt($$SELECT idem_lock_extend('slow')$$);
--- One that was given back in time does not, and the next holder sets its own delay.
+-- One that was given back does not, and the next holder sets its own delay.
+SELECT idem_unlock('slow');
+SELECT acquired, after_loss FROM idem_lock('slow', '1 hour', delay => '5 s');
 SELECT idem_unlock('slow');
 SELECT acquired, after_loss FROM idem_lock('slow', '1 ms');
 SELECT lapse('slow');

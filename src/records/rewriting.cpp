@@ -87,6 +87,7 @@ bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t
 bool release_directly(const RecordsTable &table, const Identity &id, std::int64_t token) {
   return rewrite_claim(table, id, token, kPatiently, [&](Record &record) {
            write_status(record, Status::released);
+           record.set(Column::code, kNull);
            record.set(Column::checkpoint, kNull);
            record.set(Column::checkpoint_data, kNull);
            record.set(Column::completed_at, time(GetCurrentTimestamp()));
