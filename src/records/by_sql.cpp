@@ -84,9 +84,8 @@ Statement settle_statement = {
 
 // The row stays, so that the tokens of successive claims of a key never go back.
 Statement release_statement = {
-    "UPDATE @idem_records SET status = 'released', code = NULL, checkpoint = NULL, checkpoint_data "
-    "= NULL,"
-    " completed_at = pg_catalog.clock_timestamp() WHERE " THE_CLAIM,
+    "UPDATE @idem_records SET status = 'released', code = NULL, checkpoint = NULL,"
+    " checkpoint_data = NULL, completed_at = pg_catalog.clock_timestamp() WHERE " THE_CLAIM,
     3,
     {TEXTOID, TEXTOID, INT8OID}};
 
