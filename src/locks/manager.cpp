@@ -29,6 +29,9 @@ std::int64_t acquire(const LOCKTAG &tag, Kind kind, bool dont_wait) {
   LockAcquireResult result = LOCKACQUIRE_NOT_AVAIL;
   server::with_transaction_as_owner(
       [&] { result = server::acquire_lock(&tag, mode_of(kind), false, no_wait, &local); });
+  // A lock_timeout that was over at the moment of the grant is reported at the next opportunity,
+  // which must not come when the lock is the session's.
+  CHECK_FOR_INTERRUPTS();
   return result == LOCKACQUIRE_NOT_AVAIL ? 0 : local->nLocks;
 }
 
