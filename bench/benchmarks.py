@@ -340,6 +340,41 @@ def redis_lock() -> RedisBenchmark:
     )
 
 
+@dataclass(frozen=True)
+class HandOver:
+    """A line of sessions for a lock."""
+
+    lock: str = "SELECT idem_lock('one for all', '10 minutes', '5 minutes')"
+    unlock: str = "SELECT idem_unlock('one for all')"
+    waiters: int = 1
+    settings: str = ""
+    preloaded: bool = True
+    most: float | None = None  # milliseconds
+
+
+@dataclass(frozen=True)
+class HandOverBenchmark:
+    """The time from the end of an unlock to that of the next lock."""
+
+    name: str
+    about: str
+    arms: dict[str, HandOver]
+
+
+def lock_hand_over() -> HandOverBenchmark:
+    return HandOverBenchmark(
+        "lock_hand_over",
+        "from unlock to the next one's lock",
+        {
+            "durable commits": HandOver(most=2.0),
+            "durable commits, eight in line": HandOver(waiters=8, most=2.0),
+            "asynchronous commits": HandOver(settings=ASYNCHRONOUS, most=2.0),
+            "asynchronous commits, not preloaded": HandOver(settings=ASYNCHRONOUS, preloaded=False),
+            "pg_advisory_lock": HandOver("SELECT pg_advisory_lock(1)", "SELECT pg_advisory_unlock(1)"),
+        },
+    )
+
+
 AnyBenchmark = (
     Benchmark
     | MemoryBenchmark
@@ -350,6 +385,7 @@ AnyBenchmark = (
     | RewriteBenchmark
     | QuestionBenchmark
     | RedisBenchmark
+    | HandOverBenchmark
 )
 
 BENCHMARKS: list[AnyBenchmark] = [
@@ -378,4 +414,5 @@ BENCHMARKS: list[AnyBenchmark] = [
     lock("lock", "durable commits", ""),
     lock("lock_async", "asynchronous commits", ASYNCHRONOUS),
     redis_lock(),
+    lock_hand_over(),
 ]

@@ -13,6 +13,7 @@ from benchmarks import (
     Benchmark,
     BuffersBenchmark,
     DeletionBenchmark,
+    HandOverBenchmark,
     IdleBenchmark,
     LatencyBenchmark,
     MemoryBenchmark,
@@ -22,6 +23,7 @@ from benchmarks import (
 )
 from buffers import count_buffers
 from deletion import delete
+from hand_over import hand_over
 from idle import rest
 from latency import watch_latency
 from machines import ask, rewrite
@@ -122,6 +124,7 @@ MEASURES = {
     RewriteBenchmark: rewrite,
     QuestionBenchmark: ask,
     RedisBenchmark: against_redis,
+    HandOverBenchmark: hand_over,
 }
 
 
