@@ -3,7 +3,8 @@
 # make unit | matrix | bench | demo        the unit tests | the other releases | the benchmarks | a tour
 # make dist                                the archive for PGXN
 #
-# WERROR=1 turns warnings into errors. The command-line tool pgidem is part of it all where its libraries are.
+# WERROR=1 turns warnings into errors. The command-line tool pgidem is part of it all where its libraries are;
+# WITHOUT_TOOL=1 leaves it out.
 
 EXTENSION = pg_idem
 MODULE_big = pg_idem
@@ -74,8 +75,8 @@ VERSION_SCRIPT = -Wl,--version-script=$(IDEM_ROOT)/exports.map
 # The tool needs a few headers more than the extension. Without them the extension is built alone, and make says so.
 TOOL_OBJS := $(patsubst %.cpp,%.o,$(TOOL_PURE_SOURCES) $(TOOL_SOURCES))
 LIBPQ_INCLUDES := -isystem $(shell $(PG_CONFIG) --includedir)
-HAVE_TOOL := $(shell $(or $(CXX),g++) -std=c++17 $(CPPFLAGS) $(LIBPQ_INCLUDES) -E $(IDEM_ROOT)/tool/requirements.hpp \
-	>/dev/null 2>&1 && echo yes)
+HAVE_TOOL := $(if $(WITHOUT_TOOL),,$(shell $(or $(CXX),g++) -std=c++17 $(CPPFLAGS) $(LIBPQ_INCLUDES) \
+	-E $(IDEM_ROOT)/tool/requirements.hpp >/dev/null 2>&1 && echo yes))
 SCRIPTS_built = $(if $(HAVE_TOOL),pgidem)
 
 EXTRA_CLEAN = $(TEST_OBJS) $(TEST_MODULE) $(ALL_OBJS:.o=.d) $(TOOL_OBJS) $(TOOL_OBJS:.o=.d) pgidem .build-flags
@@ -148,8 +149,9 @@ else
 all: no-tool
 .PHONY: no-tool
 no-tool:
-	@echo "LEFT OUT: the command-line tool pgidem, because the headers of CLI11, nlohmann-json or libpq are missing" >&2
-	@echo "          (on Debian and Ubuntu: libcli11-dev nlohmann-json3-dev libpq-dev)" >&2
+	@echo "LEFT OUT: the command-line tool pgidem, because $(if $(WITHOUT_TOOL),WITHOUT_TOOL is set,the headers of CLI11,\
+		nlohmann-json or libpq are missing)" >&2
+	$(if $(WITHOUT_TOOL),,@echo "          (on Debian and Ubuntu: libcli11-dev nlohmann-json3-dev libpq-dev)" >&2)
 endif
 
 ifeq (,$(ISOLATION_TESTER))
