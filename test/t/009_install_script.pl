@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # Words that SQL puts before a parenthesis.
-my %keyword = map { $_ => 1 } qw(as by check default exists in key not on operator range unique using values varying with);
+my %keyword = map { $_ => 1 } qw(as by check default exists in key materialized not on operator range unique using values varying with);
 
 sub complaints
 {
