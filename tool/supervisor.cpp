@@ -131,7 +131,7 @@ void Supervisor::handle(const Message &message) {
                   {{"pid", group_}});
   } else if (message.kind == Message::not_started) {
     report_.warning("not_started",
-                    std::string("cannot run the command: ") + std::strerror(message.number));
+                    "cannot run \"" + command_ + "\": " + std::strerror(message.number));
     finish(cannot_start(message.number));
   } else if (message.kind == Message::stopped) {
     const bool for_terminal = message.number == SIGTTIN || message.number == SIGTTOU;

@@ -31,7 +31,7 @@ sub pgidem_node
 sub use_server
 {
 	my ($node) = @_;
-	delete @ENV{ grep { /^PGIDEM_/ } keys %ENV };
+	delete @ENV{ 'PGAPPNAME', grep { /^PGIDEM_/ } keys %ENV };
 	@ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 	return;
 }
