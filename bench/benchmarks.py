@@ -375,6 +375,15 @@ def lock_hand_over() -> HandOverBenchmark:
     )
 
 
+@dataclass(frozen=True)
+class ToolBenchmark:
+    """The time until a command runs under `pgidem lock`, against flock(1)."""
+
+    name: str
+    about: str
+    most: float
+
+
 AnyBenchmark = (
     Benchmark
     | MemoryBenchmark
@@ -386,6 +395,7 @@ AnyBenchmark = (
     | QuestionBenchmark
     | RedisBenchmark
     | HandOverBenchmark
+    | ToolBenchmark
 )
 
 BENCHMARKS: list[AnyBenchmark] = [
@@ -415,4 +425,5 @@ BENCHMARKS: list[AnyBenchmark] = [
     lock("lock_async", "asynchronous commits", ASYNCHRONOUS),
     redis_lock(),
     lock_hand_over(),
+    ToolBenchmark("lock_tool", "pgidem lock", most=3.0),
 ]

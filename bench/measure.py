@@ -20,6 +20,7 @@ from benchmarks import (
     QuestionBenchmark,
     RedisBenchmark,
     RewriteBenchmark,
+    ToolBenchmark,
 )
 from buffers import count_buffers
 from deletion import delete
@@ -31,6 +32,7 @@ from redis_locks import against_redis
 from report import Report, Result
 from rounds import alternate, note, ratios, typical
 from server import Load, Measured, Sessions, create_database, create_template, psql, settings, version
+from tool import start_tools
 
 SMALL_DATABASE = "bench_small"
 LARGE_DATABASE = "bench_large"
@@ -125,6 +127,7 @@ MEASURES = {
     QuestionBenchmark: ask,
     RedisBenchmark: against_redis,
     HandOverBenchmark: hand_over,
+    ToolBenchmark: start_tools,
 }
 
 
