@@ -77,7 +77,10 @@ TOOL_OBJS := $(patsubst %.cpp,%.o,$(TOOL_PURE_SOURCES) $(TOOL_SOURCES))
 LIBPQ_INCLUDES := -isystem $(shell $(PG_CONFIG) --includedir)
 HAVE_TOOL := $(if $(WITHOUT_TOOL),,$(shell $(or $(CXX),g++) -std=c++17 $(CPPFLAGS) $(LIBPQ_INCLUDES) \
 	-E $(IDEM_ROOT)/tool/requirements.hpp >/dev/null 2>&1 && echo yes))
-SCRIPTS_built = $(if $(HAVE_TOOL),pgidem)
+# Defined as nothing, it would still be something to install.
+ifneq (,$(HAVE_TOOL))
+SCRIPTS_built = pgidem
+endif
 
 EXTRA_CLEAN = $(TEST_OBJS) $(TEST_MODULE) $(ALL_OBJS:.o=.d) $(TOOL_OBJS) $(TOOL_OBJS:.o=.d) pgidem .build-flags
 
