@@ -32,8 +32,8 @@ Capture Capture::cut(std::size_t limit) const {
   if (shorter.truncated_) {
     std::size_t start = length;
     while (start > 0 && length - start < 3 && continues(bytes_[start - 1])) start--;
-    if (start > 0 && static_cast<unsigned char>(bytes_[start - 1]) >= 0xC0) {
-      const auto first = static_cast<unsigned char>(bytes_[start - 1]);
+    const auto first = start > 0 ? static_cast<unsigned char>(bytes_[start - 1]) : 0U;
+    if (first >= 0xC2 && first <= 0xF4) {
       const std::size_t whole = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
       if (length - (start - 1) < whole) length = start - 1;
     }
