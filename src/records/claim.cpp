@@ -199,7 +199,7 @@ Waiter waiter_for(const BeginRequest &request) {
 bool stand_in_line(Waiter &waiter) {
   if (waiter.in_line) return true;
   waiter.in_line = enter_line(waiter.request->id, std::min(waiter.wait.deadline, waiter.patience));
-  if (!waiter.in_line && GetCurrentTimestamp() >= waiter.patience) lose_patience();
+  if (!waiter.in_line && waiter.patience < waiter.wait.deadline) lose_patience();
   return waiter.in_line;
 }
 
