@@ -125,16 +125,17 @@ void renew_if_stale(Attempt &attempt) {
     elog(ERROR, "claim disappeared within its own transaction");
 }
 
-void try_claim(void *argument) {
+bool try_claim(void *argument) {
   Attempt &attempt = *static_cast<Attempt *>(argument);
   attempt.written = Written::busy;
   if (attempt.blocking == Blocking::as_needed)
     lock_records(*attempt.table, RowExclusiveLock);
   else if (!try_lock_records(*attempt.table, RowExclusiveLock))
-    return;
+    return false;
   draw_grant(attempt);
   attempt.written = write_claim(attempt);
   if (attempt.written == Written::yes) renew_if_stale(attempt);
+  return attempt.written == Written::yes;
 }
 
 enum class Tried { claimed, lost, timed_out };
@@ -154,16 +155,25 @@ bool may_find_a_competitor(const Attempt &attempt) {
   return attempt.competitor || archives(attempt) || !writes_without_waiting(*attempt.table);
 }
 
+// An UPDATE that waited for a row keeps it locked although it finds it changed, and its owner out.
+bool leaves_nothing(const Attempt &attempt) {
+  return attempt.step == BeginStep::insert ||
+         (writes_without_waiting(*attempt.table) && !archives(attempt));
+}
+
 // Without a competitor in sight the claim needs no subtransaction to keep within its time.
 Tried try_claim_within(Attempt &attempt, const Wait &wait, Micros patience) {
   attempt.blocking = Blocking::as_needed;
   if (!wait.bounded) {
-    try_claim(&attempt);
+    if (leaves_nothing(attempt))
+      (void)try_claim(&attempt);
+    else
+      (void)server::run_within(0, try_claim, &attempt);
     return outcome_of(attempt);
   }
   if (!may_find_a_competitor(attempt)) {
     attempt.blocking = Blocking::never;
-    try_claim(&attempt);
+    (void)try_claim(&attempt);
     if (attempt.written != Written::busy) return outcome_of(attempt);
     if (GetCurrentTimestamp() >= wait.deadline) return Tried::timed_out;
     attempt.blocking = Blocking::as_needed;

@@ -215,13 +215,15 @@ bool insert_speculatively(Relation heap, const Writer &writer, List *arbiters) {
   return !conflict;
 }
 
-// Locks the row for this transaction. A version that an open transaction is making of it counts as
-// well: otherwise a share would end with the commit of a heartbeat.
+// Locks the row for this transaction. A share counts for a version that an open transaction is
+// making of it as well: otherwise it would end with the commit of a heartbeat. Whoever wants the row
+// for a claim must not keep that version from its owner when it turns out to be somebody's.
 TM_Result lock_version(const Place &place, ItemPointer tid, LockTupleMode mode, Blocking blocking) {
   TM_FailureData failure;
+  const uint8 flags = mode == LockTupleKeyShare ? TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS : 0;
   return table_tuple_lock(place.heap, tid, SnapshotAny, place.slot, GetCurrentCommandId(true), mode,
-                          blocking == Blocking::never ? LockWaitSkip : LockWaitBlock,
-                          TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS, &failure);
+                          blocking == Blocking::never ? LockWaitSkip : LockWaitBlock, flags,
+                          &failure);
 }
 
 // Writes the record over the version at `tid`.

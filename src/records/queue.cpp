@@ -25,8 +25,8 @@ bool take_place(const LOCKTAG &tag, bool dont_wait) {
   return result != LOCKACQUIRE_NOT_AVAIL;
 }
 
-void wait_for_place(void *tag) {
-  (void)take_place(*static_cast<const LOCKTAG *>(tag), false);
+bool wait_for_place(void *tag) {
+  return take_place(*static_cast<const LOCKTAG *>(tag), false);
 }
 
 }  // namespace

@@ -155,10 +155,11 @@ struct Wanted {
   TimestampTz now;
 };
 
-void provide(void *argument) {
+bool provide(void *argument) {
   const auto *wanted = static_cast<const Wanted *>(argument);
   provide_partitions(*wanted->table, *wanted->home, wanted->now);
   provide_missed_month(*wanted->table, *wanted->home, wanted->now);
+  return true;
 }
 
 // Qualified and quoted; null: there is none.
@@ -181,9 +182,10 @@ struct Doomed {
   const char *partition;
 };
 
-void drop(void *argument) {
+bool drop(void *argument) {
   const auto *doomed = static_cast<const Doomed *>(argument);
   execute_text(*doomed->home, psprintf("DROP TABLE %s", doomed->partition));
+  return true;
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ void execute_text(const Home &home, const char *sql) {
   SPI_finish();
 }
 
-bool run_within(int limit_ms, void (*call)(void *), void *argument) {
+bool run_within(int limit_ms, bool (*call)(void *), void *argument) {
   const MemoryContext context = CurrentMemoryContext;
   const ResourceOwner owner = CurrentResourceOwner;
   const TimestampTz started = GetCurrentTimestamp();
@@ -127,12 +127,16 @@ bool run_within(int limit_ms, void (*call)(void *), void *argument) {
   PG_TRY();
   {
     // GUC_ACTION_SAVE restores the caller's lock_timeout when the subtransaction ends, either way.
-    (void)set_config_option("lock_timeout", limit, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
-                            true, 0, false);
-    call(argument);
+    if (limit_ms > 0)
+      (void)set_config_option("lock_timeout", limit, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+                              true, 0, false);
+    const bool keep = call(argument);
     // A timeout may have struck at the moment of the grant.
     CHECK_FOR_INTERRUPTS();
-    ReleaseCurrentSubTransaction();
+    if (keep)
+      ReleaseCurrentSubTransaction();
+    else
+      RollbackAndReleaseCurrentSubTransaction();
     done = true;
   }
   PG_CATCH();
@@ -144,7 +148,7 @@ bool run_within(int limit_ms, void (*call)(void *), void *argument) {
     MemoryContextSwitchTo(context);
     CurrentResourceOwner = owner;
     // One that comes early is somebody else's, such as a trigger's NOWAIT.
-    if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE ||
+    if (limit_ms == 0 || error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE ||
         !TimestampDifferenceExceeds(started, GetCurrentTimestamp(), limit_ms))
       ReThrowError(error);
     FreeErrorData(error);
@@ -155,13 +159,13 @@ bool run_within(int limit_ms, void (*call)(void *), void *argument) {
   return done;
 }
 
-bool run_until(TimestampTz deadline, bool heed_timeout, void (*call)(void *), void *argument) {
+bool run_until(TimestampTz deadline, bool heed_timeout, bool (*call)(void *), void *argument) {
   for (;;) {
     const int64 left = (deadline - GetCurrentTimestamp()) / 1000;
     if (left <= 0) return false;
     const int limit = static_cast<int>(Min(left, static_cast<int64>(INT_MAX)));
     if (heed_timeout && LockTimeout > 0 && LockTimeout <= limit) {
-      call(argument);
+      (void)call(argument);
       return true;
     }
     if (run_within(limit, call, argument)) return true;

@@ -42,12 +42,14 @@ uint64 run_text(const Home &home, const char *sql);
 void execute_text(const Home &home, const char *sql);
 
 // Runs `call(argument)` in a subtransaction in which no lock is waited for longer than `limit_ms`
-// (at least 1; counted for each lock). Returns false, with the subtransaction rolled back, when a
-// lock wait ended that way; every other ERROR passes through.
-bool run_within(int limit_ms, void (*call)(void *), void *argument);
+// (counted for each lock; 0: as long as the caller's lock_timeout lets it). What the call did is
+// kept if it returns true, and rolled back with the row locks it met otherwise. Returns false, with
+// the subtransaction rolled back, when a lock wait ended at the limit; every other ERROR passes
+// through.
+bool run_within(int limit_ms, bool (*call)(void *), void *argument);
 
 // The same until a deadline. Where `heed_timeout`, a lock_timeout of the caller's that is shorter
 // than what is left keeps its meaning, and raises 55P03.
-bool run_until(TimestampTz deadline, bool heed_timeout, void (*call)(void *), void *argument);
+bool run_until(TimestampTz deadline, bool heed_timeout, bool (*call)(void *), void *argument);
 
 }  // namespace idem::server
