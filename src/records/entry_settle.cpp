@@ -28,6 +28,7 @@ Datum settle(FunctionCallInfo fcinfo, const char *function, Status status, const
   const Presented claim = presented(fcinfo, 0, 2, 3);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   const ScopeSettings settings = idem::records::scope_settings(table, claim.id.scope);
+  idem::records::require_open_scope(table, claim.id.scope);
   const Outcome outcome = {status, argument(fcinfo, 4), argument(fcinfo, 1), argument(fcinfo, 5)};
   const bool stored = idem::records::settle_claim(table, claim, settings, outcome);
   return CStringGetTextDatum(stored ? now : before);
@@ -48,6 +49,7 @@ IDEM_FUNCTION(idem_release) {
   const Presented claim = presented(fcinfo, 0, 1, 2);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   (void)idem::records::scope_settings(table, claim.id.scope);
+  idem::records::require_open_scope(table, claim.id.scope);
   return BoolGetDatum(idem::records::release_claim(table, claim));
 }
 
@@ -56,6 +58,7 @@ IDEM_FUNCTION(idem_extend) {
   const Presented claim = presented(fcinfo, 0, 1, 2);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   const ScopeSettings settings = idem::records::scope_settings(table, claim.id.scope);
+  idem::records::require_open_scope(table, claim.id.scope);
   const Interval lease =
       idem::records::lease_interval(settings, idem::records::read_interval(fcinfo, 3));
   return TimestampTzGetDatum(idem::records::extend_claim(table, claim, lease));
@@ -68,6 +71,7 @@ IDEM_FUNCTION(idem_checkpoint) {
                                                  idem::records::kMaxCheckpointNameBytes);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
   const ScopeSettings settings = idem::records::scope_settings(table, claim.id.scope);
+  idem::records::require_open_scope(table, claim.id.scope);
   idem::records::checkpoint_claim(table, claim, settings, PointerGetDatum(name),
                                   argument(fcinfo, 2));
   PG_RETURN_VOID();

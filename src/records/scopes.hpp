@@ -26,7 +26,8 @@ struct ScopeSettings {
 ScopeSettings scope_settings(const RecordsTable &table, const text *scope);
 
 // Raises 42501 for a scope whose name begins with "idem.", unless the caller acts for the owner of
-// the table: such scopes are the extension's own, and a claim in one of them would be taken for its.
+// the table: such scopes are the extension's own. A claim in one of them would be taken for its, and
+// the token of one would end it.
 void require_open_scope(const RecordsTable &table, const text *scope);
 
 TimestampTz lease_deadline(const ScopeSettings &settings, const Interval *lease, TimestampTz now);
