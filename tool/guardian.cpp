@@ -13,24 +13,6 @@ namespace idem::tool {
 
 namespace {
 
-// No signal must come between the fork and the moment when the guardian knows what to do with it.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before_);
-  }
-  NoSignals(const NoSignals &) = delete;
-  NoSignals &operator=(const NoSignals &) = delete;
-  ~NoSignals() { restore(); }
-
-  void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_ = {};
-};
-
 [[noreturn]] void guard(const Launch &launch, int socket, const Deadline &deadline,
                         Duration kill_after, const NoSignals &no_signals) {
   try {
@@ -53,6 +35,7 @@ Guardian::Guardian(const Launch &launch, const Lease &lease, Duration kill_after
   // Should the guardian be killed, what it looked after comes to this process.
   adopt_orphans();
   Pair sockets = make_sockets();
+  // None must come before the guardian knows what to do with it.
   const NoSignals no_signals;
   process_ = fork();
   if (process_ < 0) fail("cannot start a process");

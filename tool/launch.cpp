@@ -23,7 +23,7 @@ void die_with(pid_t parent) {
 
 [[noreturn]] void execute(const Launch &launch, pid_t parent, int trouble) {
   setpgid(0, 0);
-  // The guardian ignores SIGTTOU, and so does this process until its signals are put back.
+  // SIGTTOU is blocked here, as every signal is.
   if (launch.terminal >= 0 && tcgetpgrp(launch.terminal) == launch.group)
     tcsetpgrp(launch.terminal, getpid());
   die_with(parent);
@@ -45,6 +45,9 @@ void die_with(pid_t parent) {
 Launched launch(const Launch &launch) {
   Pair trouble = make_pipe();
   const pid_t parent = getpid();
+  // What the guardian ignores, the new process would miss: blocked, a signal waits until it is to do
+  // what it does to the command.
+  const NoSignals no_signals;
   const pid_t process = fork();
   if (process < 0) fail("cannot start a process");
   if (process == 0) execute(launch, parent, trouble.second.number());

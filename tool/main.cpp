@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -54,10 +55,21 @@ int run(int argc, char **argv) {
   }
 }
 
+// Whoever started us may have closed one of the three; then a pipe or a socket would take its number,
+// and what is written for people would go there.
+void open_standard_streams() {
+  int descriptor = 0;
+  do {
+    descriptor = open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) close(descriptor);
+}
+
 }  // namespace
 
 // A thread may be left behind in a call to the server; nothing must be taken from under it.
 int main(int argc, char **argv) {
+  open_standard_streams();
   const int status = run(argc, argv);
   std::fflush(stdout);
   _exit(status);

@@ -49,6 +49,12 @@ class Once {
   long number_ = 1;
 };
 
+// The scope allows no more, or the server has no room for it, or takes no such text.
+bool is_about_size(const std::string &code) {
+  const std::string kind = code.substr(0, 2);
+  return code == "ID413" || code == "53200" || kind == "54" || kind == "22";
+}
+
 std::string named(const Claim &claim) {
   return "\"" + claim.key + "\"";
 }
@@ -177,7 +183,7 @@ int Once::store(const Claimant &claimant, const Claim &claim, const Completion &
                      fields(claim));
       return status;
     } catch (const ServerError &error) {
-      if (error.code() == "ID413" && limit > 0) {
+      if (is_about_size(error.code()) && limit > 0) {
         limit /= 2;
         continue;
       }

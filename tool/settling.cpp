@@ -25,6 +25,13 @@ bool is_temporary(const ServerError &error) {
          code.substr(0, 3) == "57P";
 }
 
+// A large result takes its time on a slow line.
+Duration answer_time(const Row &parameters) {
+  std::size_t bytes = 0;
+  for (const Value &value : parameters) bytes += value ? value->size() : 0;
+  return seconds(10) + seconds(bytes >> 20);
+}
+
 bool wants_to_end(SignalPipe &signals, TimePoint wake) {
   pollfd descriptor = {signals.descriptor(), POLLIN, 0};
   poll(&descriptor, 1, poll_timeout(wake));
@@ -50,7 +57,7 @@ Answer Settlement::settle(const std::string &sql, const Row &parameters) {
     try {
       session_->watch(-1);
       session_->connect(std::chrono::seconds(5));
-      return session_->query(sql, parameters, Clock::now() + seconds(10));
+      return session_->query(sql, parameters, Clock::now() + answer_time(parameters));
     } catch (const ConnectionLost &lost) {
       reason = lost.what();
     } catch (const ServerError &error) {

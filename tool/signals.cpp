@@ -78,6 +78,16 @@ DefaultSignals::~DefaultSignals() {
   for (std::size_t i = 0; i < signals_.size(); i++) sigaction(signals_[i], &actions_[i], nullptr);
 }
 
+NoSignals::NoSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before_);
+}
+
+void NoSignals::restore() const {
+  sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
 void die_of(int signal) {
   struct sigaction standard = {};
   standard.sa_handler = SIG_DFL;

@@ -60,6 +60,20 @@ class DefaultSignals {
   std::vector<struct sigaction> actions_;
 };
 
+// While it lives, signals wait.
+class NoSignals {
+ public:
+  NoSignals();
+  NoSignals(const NoSignals &) = delete;
+  NoSignals &operator=(const NoSignals &) = delete;
+  ~NoSignals() { restore(); }
+
+  void restore() const;
+
+ private:
+  sigset_t before_ = {};
+};
+
 // Ends the process by a signal, as if it had not been caught.
 [[noreturn]] void die_of(int signal);
 

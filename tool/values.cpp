@@ -106,8 +106,9 @@ int parse_exit_code(std::string_view text) {
 }
 
 long parse_bytes(std::string_view text) {
-  constexpr long kMost = 1L << 30;
-  constexpr std::string_view kSuffixes = "kMG";
+  // Of two streams as base64, jsonb has room for twice as much.
+  constexpr long kMost = 1L << 26;
+  constexpr std::string_view kSuffixes = "kM";
   const std::size_t place = text.empty() ? std::string_view::npos : kSuffixes.find(text.back());
   if (place == std::string_view::npos) return parse_count(text, 0, kMost);
   const int shift = 10 * (static_cast<int>(place) + 1);

@@ -18,7 +18,7 @@ long parse_count(std::string_view text, long least, long most);
 
 int parse_exit_code(std::string_view text);
 
-// A number of bytes, with k, M or G for the powers of 1024.
+// A number of bytes, with k or M for the powers of 1024, up to 64M.
 long parse_bytes(std::string_view text);
 
 // The waits between attempts: from the first one to the longest.

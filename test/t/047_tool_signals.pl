@@ -92,6 +92,26 @@ for my $name ('once', 'lock')
 	is($out, "seven\n", "$name: and what pgidem was given");
 }
 
+# Closed ones, whose numbers nothing else may take.
+for my $closed ([0], [1], [2], [ 0, 1, 2 ])
+{
+	my $close = sub { POSIX::close($_) for @$closed };
+	for my $words ([ words('lock'), '-v' ], [ words('once'), '-v', '--store-output', '1k' ])
+	{
+		my ($status) = pgidem({ before => $close }, @$words, '--', 'sh', '-c', 'echo out; echo err >&2; exit 9');
+		is($status, 9, "without descriptor @$closed: pgidem @$words");
+	}
+}
+
+# A signal that comes just when the command is started is not lost.
+for my $round (1 .. 20)
+{
+	my $run = start('lock', "just $round", '--', 'sleep', '1000');
+	wait_until($node, "EXISTS (SELECT FROM idem_locks WHERE name = 'just $round')", 'the lock');
+	$run->signal('TERM');
+	is($run->finish, 143, 'a signal at the start of the command');
+}
+
 # Signals that were ignored stay ignored, and none is blocked.
 my $state = q{grep -E '^Sig(Blk|Ign|Cgt):' /proc/self/status};
 for my $name ('once', 'lock')
