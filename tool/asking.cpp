@@ -62,12 +62,14 @@ Answer Asker::ask_once(const Question &question, TimePoint end) {
   if (question.wait > Duration(0)) prepare_to_wait();
   const TimePoint deadline = forever ? kNever : Clock::now() + left + kAnswerTimeout;
   session_.watch(signals_.descriptor());
-  bool sent = false;
+  try {
+    return session_.query(question.sql, question.parameters(forever ? kForever : left), deadline);
+  } catch (const Interrupted &) {
+    obey_signals(question);
+  }
   for (;;) {
     try {
-      if (sent) return session_.query_rest(deadline);
-      sent = true;
-      return session_.query(question.sql, question.parameters(forever ? kForever : left), deadline);
+      return session_.query_rest(deadline);
     } catch (const Interrupted &) {
       obey_signals(question);
     }

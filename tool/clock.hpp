@@ -2,9 +2,8 @@
 
 #pragma once
 
-#include <time.h>
-
 #include <chrono>
+#include <ctime>
 
 namespace idem::tool {
 

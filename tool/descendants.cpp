@@ -1,7 +1,7 @@
 #include "tool/descendants.hpp"
 
 #include <dirent.h>
-#include <signal.h>
+#include <csignal>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif

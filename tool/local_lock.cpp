@@ -46,11 +46,10 @@ std::optional<Descriptor> take_local_lock(const std::string &name, Duration wait
   const std::string file = file_name_of(name);
   Descriptor lock(
       openat(directory.number(), file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!lock) cannot_create(path + "/" + file, std::strerror(errno));
+  if (!lock) cannot_create(path, std::strerror(errno));
   const TimePoint end = end_of_wait(wait);
   while (flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR)
-      cannot_create(path + "/" + file, std::strerror(errno));
+    if (errno != EWOULDBLOCK && errno != EINTR) cannot_create(path, std::strerror(errno));
     if (Clock::now() >= end) return std::nullopt;
     asker.pause(std::chrono::milliseconds(50));
   }
