@@ -1,6 +1,6 @@
 #include "tool/launch.hpp"
 
-#include <signal.h>
+#include <csignal>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
