@@ -18,6 +18,8 @@ using std::chrono::seconds;
 
 // A server that restarts is back by then.
 constexpr Duration kOutage = minutes(1);
+// What lasts longer than this is no part of an outage.
+constexpr Duration kStable = seconds(1);
 
 std::vector<int> ending_signals() {
   return {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
@@ -39,13 +41,20 @@ Answer Asker::ask(const Question &question) {
   const TimePoint end = end_of_wait(question.wait);
   TimePoint give_up = kNever;
   for (int attempt = 0;; attempt++) {
+    TimePoint connected = kNever;
     try {
       {
         const DefaultSignals interruptible(ending_signals());
         session_.connect(kConnectTimeout);
       }
+      connected = Clock::now();
       return ask_once(question, end);
     } catch (const ConnectionLost &lost) {
+      // After a connection that lasted this is an outage of its own.
+      if (connected != kNever && Clock::now() - connected > kStable) {
+        give_up = kNever;
+        attempt = 0;
+      }
       if (give_up == kNever) give_up = std::min(end, Clock::now() + kOutage);
       if (attempt > 0 && Clock::now() >= give_up) throw Unavailable(lost.what());
       report_.warning("connection_lost", std::string("trying again: ") + lost.what());
@@ -76,16 +85,23 @@ Answer Asker::ask_once(const Question &question, TimePoint end) {
   }
 }
 
-// The server notices that a client is gone only when it is told to look, from 14 on; else a waiter
-// who was killed would get what it waited for.
+// The limits that a role has for its statements are not meant for one that waits on purpose. And the
+// server notices that a client is gone only when it is told to look, from 14 on; else a waiter who
+// was killed would get what it waited for.
 void Asker::prepare_to_wait() {
+  set_for_session("statement_timeout", "0");
+  set_for_session("lock_timeout", "0");
   if (session_.server_version() < 140000) return;
   try {
-    session_.query("SELECT pg_catalog.set_config('client_connection_check_interval', '1s', false)",
-                   {}, Clock::now() + kAnswerTimeout);
+    set_for_session("client_connection_check_interval", "1s");
   } catch (const ServerError &) {
     // Its system cannot do that.
   }
+}
+
+void Asker::set_for_session(const std::string &setting, const std::string &value) {
+  session_.query("SELECT pg_catalog.set_config($1, $2, false)", {setting, value},
+                 Clock::now() + kAnswerTimeout);
 }
 
 void Asker::obey_signals(const Question &question) {

@@ -50,6 +50,7 @@ class Asker {
   Answer ask_once(const Question &question, TimePoint end);
   void obey_signals(const Question &question);
   void prepare_to_wait();
+  void set_for_session(const std::string &setting, const std::string &value);
 
   Session &session_;
   SignalPipe &signals_;
