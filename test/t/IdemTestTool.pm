@@ -87,6 +87,8 @@ sub new
 	open STDIN, '<', '/dev/null' or POSIX::_exit(99);
 	open STDOUT, '>', $self->{stdout} or POSIX::_exit(99);
 	open STDERR, '>', $self->{stderr} or POSIX::_exit(99);
+	# Whoever runs the tests in the background has some of them ignored.
+	$SIG{$_} = 'DEFAULT' for qw(INT QUIT HUP TERM PIPE USR1 USR2);
 	$options{before}->() if $options{before};
 	{ exec { $options{program} // $IdemTestTool::PROGRAM } 'pgidem', @arguments }
 	POSIX::_exit(98);
