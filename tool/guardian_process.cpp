@@ -165,6 +165,7 @@ void GuardianProcess::keep_time() {
   if (!telling_) return;
   if (Clock::now() >= kill_at_) {
     kill_rest();
+    watch_command();
   } else if (running_ || !descendants_of(getpid()).empty()) {
     return;
   }
@@ -177,13 +178,12 @@ void GuardianProcess::kill_rest() {
   kill(-command_.process, SIGKILL);
   const TimePoint patience = Clock::now() + std::chrono::seconds(5);
   while (kill_descendants(getpid(), 0) && Clock::now() < patience) poll(nullptr, 0, 1);
-  watch_command();
 }
 
 // Nothing of an attempt may run beside the next one.
 void GuardianProcess::forget_command() {
   if (command_.process <= 0) return;
-  kill(-command_.process, SIGKILL);
+  kill_rest();
   waitpid(command_.process, nullptr, 0);
   command_ = {};
 }

@@ -24,11 +24,10 @@ inline constexpr char kTemplates[] =
     "  {{ and }}      the braces themselves\n";
 
 inline constexpr char kEnvironment[] =
-    "The command finds in its environment PGIDEM_TOKEN, the fencing token; PGIDEM_ATTEMPT, "
-    "greater\n"
-    "than 1 when an earlier owner was lost; PGIDEM_SCOPE and PGIDEM_KEY, or PGIDEM_LOCK; and, "
+    "The command finds in its environment PGIDEM_TOKEN, the fencing token, and PGIDEM_LOCK; or "
     "with\n"
-    "--rerun, PGIDEM_RUN, the number of the run.\n";
+    "once PGIDEM_SCOPE and PGIDEM_KEY, PGIDEM_ATTEMPT, greater than 1 when an earlier owner was\n"
+    "lost, PGIDEM_CHECKPOINT, if that has left one, and PGIDEM_RUN, greater than 1 with --rerun.\n";
 
 inline constexpr char kRunStatuses[] =
     "Exit status: that of the command, or 128 + N when signal N ended it; or\n"

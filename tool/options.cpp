@@ -368,6 +368,9 @@ Options parse_options(int argc, char **argv) {
   } catch (const CLI::CallForHelp &) {
     const auto subcommands = app.get_subcommands();
     return Text{subcommands.empty() ? app.help() : subcommands[0]->help()};
+  } catch (const CLI::ExtrasError &) {
+    // CLI11 would list them from the end.
+    usage("there are too many arguments; a command to run follows after --");
   } catch (const CLI::ParseError &error) {
     usage(error.what());
   }

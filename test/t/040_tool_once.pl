@@ -93,6 +93,12 @@ is((once('--retry', '5', '--backoff', '1ms', '--store-output', '10', 'try', '3',
 my ($kept) = (once('try', '3', '--', 'false'))[1] =~ /\A(\d+)\n\z/;
 ok($kept, 'only that of the last attempt is');
 
+my $left = scratch('left');
+once('--retry', '1', '--backoff', '1ms', 'try', '4', '--', 'sh', '-c', "setsid sleep 1000 & echo \$! >>$left; exit 1");
+my @left = split /\n/, content($left);
+is(join(' ', map { alive($_) ? 'alive' : 'gone' } @left), 'gone alive', 'what an attempt leaves behind ends before the next');
+kill 'KILL', $left[1];
+
 # Numbered reruns.
 my @numbers = map { (once('--rerun', 'report', 'monday', '--', 'sh', '-c', 'echo $PGIDEM_RUN $PGIDEM_KEY'))[1] } 1 .. 2;
 is_deeply(\@numbers, [ "2 report:monday:2\n", "3 report:monday:3\n" ], 'a rerun has the next number');

@@ -102,6 +102,21 @@ my @workers = map {
 is(join(' ', map { $_->finish } @workers), join(' ', (0) x 16), 'of sixteen that wait, all get the lock');
 is(content($overlap), '', 'and no two at the same time');
 
+# A timeout of the role does not end a wait before its time.
+{
+	my $gate = scratch('timeout.gate');
+	my $log = scratch('timeout.log');
+	my $holder = start('lock', 'timeout', '--', 'sh', '-c', "echo >$log; until [ -e $gate ]; do sleep 0.02; done");
+	$holder->wait_for_file($log, qr/\n/);
+	for my $setting ('statement_timeout=100ms', 'lock_timeout=100ms')
+	{
+		local $ENV{PGOPTIONS} = "-c $setting";
+		is((pgidem('lock', '--wait', '1s', 'timeout', '--', 'echo'))[0], 1, "$setting: the wait goes on to its end");
+	}
+	open_gate($gate);
+	is($holder->finish, 0, 'the lock was held all the time');
+}
+
 # Who is interrupted while he waits leaves nothing behind, and ends by the signal.
 $node->safe_psql('postgres', q{SELECT FROM idem_lock('taken', '1 h'); SELECT FROM idem_begin('taken:1', 'pgidem', lease => '1 h')});
 for my $signal ([ TERM => 15 ], [ INT => 2 ], [ HUP => 1 ], [ QUIT => 3 ])
