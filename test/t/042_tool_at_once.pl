@@ -52,19 +52,6 @@ for my $many (2, 16)
 	is(content($log), "begin\nend\n", 'and the command ran once');
 }
 
-# What a role allows its statements does not end a wait.
-{
-	my ($log, $gate) = (scratch('limits'), scratch('limits.gate'));
-	my $holder = start('lock', 'limits', '--', command($log, $gate));
-	$holder->wait_for_file($log, qr/begin/);
-	local $ENV{PGOPTIONS} = '-c statement_timeout=100ms -c lock_timeout=100ms';
-	my ($status, undef, $err) = pgidem('lock', '--wait', '1s', 'limits', '--', 'true');
-	is($status, 1, 'a wait longer than statement_timeout and lock_timeout ends with the conflict');
-	is($err, '', 'and without a complaint');
-	open_gate($gate);
-	is($holder->finish, 0, 'the holder ends');
-}
-
 # When the first one fails, the next one in line tries.
 my ($log, $gate) = (scratch('baton'), scratch('baton.gate'));
 my $first = start('once', 'baton', '1', '--', 'sh', '-c', "echo first >>$log; until [ -e $gate ]; do sleep 0.02; done; exit 3");
