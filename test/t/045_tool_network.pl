@@ -66,7 +66,7 @@ is((pgidem('lock', 'early', '--', 'true'))[0], 0, 'the line is back');
 
 # A waiter whose line is cut asks again when it is back, and does not lose what he was granted meanwhile to himself.
 $node->safe_psql('postgres', q{SELECT FROM idem_lock('wait', '1 h')});
-my $waiter = start('lock', '-v', '--wait', '1000s', '-d', 'keepalives_idle=1 keepalives_interval=1 tcp_user_timeout=2000', 'wait', '--', 'echo', 'got it');
+my $waiter = start('lock', '-v', '--wait', '10s', '-d', 'keepalives_idle=1 keepalives_interval=1 tcp_user_timeout=2000', 'wait', '--', 'echo', 'got it');
 wait_until($node, q{(SELECT waiters FROM idem_locks WHERE name = 'wait') = 1}, 'a waiter');
 kill 'KILL', $proxy->{pid};
 waitpid delete $proxy->{pid}, 0;
