@@ -10,6 +10,7 @@ std::string to_locks_table(const std::vector<Json> &locks) {
   const std::vector<TextColumn> columns = {{"NAME"},  {"KIND"},    {"HOLDER"}, {"TOKEN", true},
                                            {"SINCE"}, {"ENDS IN"}, {"PID"},    {"WAITERS", true}};
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(locks.size());
   for (const Json &lock : locks)
     rows.push_back({text_of(lock, "name"), text_of(lock, "kind"), text_of(lock, "holder"),
                     text_of(lock, "token"), time_of(lock, "acquired_at"),

@@ -21,14 +21,14 @@ std::string to_line(const Json &object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void Report::event(const char *name, const std::string &sentence, Json fields) {
+void Report::event(const char *name, const std::string &sentence, const Json &fields) {
   if (json_)
     write(to_line(with_name(name, sentence, fields)));
   else if (verbose_)
     write("pgidem: " + sentence + "\n");
 }
 
-void Report::warning(const char *name, const std::string &sentence, Json fields) {
+void Report::warning(const char *name, const std::string &sentence, const Json &fields) {
   if (json_)
     write(to_line(with_name(name, sentence, fields)));
   else

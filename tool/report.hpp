@@ -17,10 +17,10 @@ class Report {
 
   // Something that happened as it should: said with --verbose or --json only. The fields are for
   // machines, the sentence is for people.
-  void event(const char *name, const std::string &sentence, Json fields = Json::object());
+  void event(const char *name, const std::string &sentence, const Json &fields = Json::object());
 
   // Something that somebody ought to know of: always said.
-  void warning(const char *name, const std::string &sentence, Json fields = Json::object());
+  void warning(const char *name, const std::string &sentence, const Json &fields = Json::object());
 
   // The sentence only, for machines too: what the server says by the way.
   void notice(const std::string &text);

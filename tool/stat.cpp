@@ -28,6 +28,7 @@ std::string to_records_table(const std::vector<Json> &records) {
   const std::vector<TextColumn> columns = {{"SCOPE"},         {"STATUS"}, {"COUNT", true},
                                            {"EXPIRED", true}, {"OLDEST"}, {"MOST ATTEMPTS", true}};
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(records.size());
   for (const Json &record : records)
     rows.push_back({text_of(record, "scope"), text_of(record, "status"), text_of(record, "count"),
                     text_of(record, "expired"), time_of(record, "oldest"),
@@ -40,6 +41,7 @@ std::string to_cleanup_table(const std::vector<Json> &relations) {
                                            {"ROWS", true},    {"ERRORS", true},   {"LAST SUCCESS"},
                                            {"BACKLOG", true}, {"OLDEST EXPIRED"}, {"NEXT RUN"}};
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(relations.size());
   for (const Json &relation : relations)
     rows.push_back(
         {text_of(relation, "relation"), text_of(relation, "action"), text_of(relation, "state"),
