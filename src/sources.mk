@@ -19,6 +19,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/server/inheritance.cpp \
 	src/server/json_value.cpp \
 	src/server/months.cpp \
+	src/server/objects.cpp \
 	src/server/owner.cpp \
 	src/server/rows.cpp \
 	src/server/settings.cpp \

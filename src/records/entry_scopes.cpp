@@ -47,16 +47,6 @@ void require_at_least(FunctionCallInfo fcinfo, int number, const char *what, int
                   errhint("Pass %d or more, or leave it out for no change.", least)));
 }
 
-void require_choice(FunctionCallInfo fcinfo, int number, const char *what, const char *first,
-                    const char *second) {
-  if (PG_ARGISNULL(number)) return;
-  const char *word = text_to_cstring(PG_GETARG_TEXT_PP(number));
-  if (strcmp(word, first) != 0 && strcmp(word, second) != 0)
-    ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
-                    errmsg("%s must be \"%s\" or \"%s\", not \"%s\"", what, first, second, word),
-                    errhint("Pass one of the two words.")));
-}
-
 void require_role(FunctionCallInfo fcinfo, int number) {
   if (PG_ARGISNULL(number) || OidIsValid(PG_GETARG_OID(number))) return;
   ereport(ERROR,
@@ -69,9 +59,9 @@ void check_settings(FunctionCallInfo fcinfo) {
   require_interval(fcinfo, 1, "retain", idem::server::Infinite::allowed);
   require_interval(fcinfo, 2, "lease", idem::server::Infinite::refused);
   require_at_least(fcinfo, 3, "max_attempts", 1);
-  require_choice(fcinfo, 4, "on_abandoned", "retry", "hold");
+  idem::server::require_choice(fcinfo, 4, "on_abandoned", "retry", "hold");
   require_at_least(fcinfo, 5, "max_result_bytes", 0);
-  require_choice(fcinfo, 6, "on_expiry", "delete", "archive");
+  idem::server::require_choice(fcinfo, 6, "on_expiry", "delete", "archive");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "records/limits.hpp"
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
+#include "server/name_cache.hpp"
 #include "server/prelude.hpp"
 #include "server/settings.hpp"
 #include "server/statement.hpp"
@@ -11,53 +12,13 @@ namespace idem::records {
 
 namespace {
 
-// A service with more scopes than this in one session reads some of them again.
-constexpr long kCachedScopes = 1024;
-
-struct ScopeName {
-  uint32 length;
-  char bytes[kMaxScopeBytes];
-};
-
 // What the row says; -1 and false stand for a column left NULL.
 struct CachedScope {
-  ScopeName name;
   ScopeSettings settings;
   bool has_max_result_bytes;
 };
 
-HTAB *cache = nullptr;
-// The entry used last: most sessions work in one scope.
-const CachedScope *latest = nullptr;
-Oid cached_table = InvalidOid;
-bool stale = false;
-bool disturbed = false;
-
-void on_relation_change(Datum, Oid relid) {
-  disturbed = true;
-  if (!OidIsValid(relid) || relid == cached_table) stale = true;
-}
-
-void prepare_cache(Oid scopes) {
-  static bool watching = false;
-  if (!watching) {
-    CacheRegisterRelcacheCallback(on_relation_change, Datum{0});
-    watching = true;
-  }
-  if (cache != nullptr &&
-      (stale || cached_table != scopes || hash_get_num_entries(cache) >= kCachedScopes)) {
-    hash_destroy(cache);
-    cache = nullptr;
-    latest = nullptr;
-  }
-  if (cache != nullptr) return;
-  HASHCTL control = {};
-  control.keysize = sizeof(ScopeName);
-  control.entrysize = sizeof(CachedScope);
-  cache = hash_create("pg_idem scopes", 16, &control, HASH_ELEM | HASH_BLOBS);
-  cached_table = scopes;
-  stale = false;
-}
+server::NameCache<CachedScope, kMaxScopeBytes> cache("pg_idem scopes");
 
 server::Statement scope_statement = {
     "SELECT retain, lease, max_attempts, on_abandoned OPERATOR(pg_catalog.=) 'hold',"
@@ -106,28 +67,9 @@ void read_scope(const RecordsTable &table, const text *scope, CachedScope &into)
   SPI_finish();
 }
 
-bool is_named(const CachedScope &cached, const text *scope) {
-  const Size length = VARSIZE_ANY_EXHDR(scope);
-  return cached.name.length == length && memcmp(cached.name.bytes, VARDATA_ANY(scope), length) == 0;
-}
-
 CachedScope look_up(const RecordsTable &table, const text *scope) {
-  prepare_cache(table.scopes);
-  if (latest != nullptr && is_named(*latest, scope)) return *latest;
-
-  CachedScope found = {};
-  found.name.length = static_cast<uint32>(VARSIZE_ANY_EXHDR(scope));
-  memcpy(found.name.bytes, VARDATA_ANY(scope), found.name.length);
-  auto *cached = static_cast<CachedScope *>(hash_search(cache, &found.name, HASH_FIND, nullptr));
-  if (cached == nullptr) {
-    disturbed = false;
-    read_scope(table, scope, found);
-    if (disturbed) return found;
-    cached = static_cast<CachedScope *>(hash_search(cache, &found.name, HASH_ENTER, nullptr));
-    *cached = found;
-  }
-  latest = cached;
-  return *cached;
+  return cache.look_up(table.scopes, scope,
+                       [&](CachedScope &into) { read_scope(table, scope, into); });
 }
 
 void require_member(Oid member, const text *scope) {

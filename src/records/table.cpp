@@ -1,5 +1,6 @@
 #include "records/table.hpp"
 
+#include "server/objects.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::records {
@@ -40,32 +41,6 @@ void watch() {
   watching = true;
 }
 
-// The schema is gone for a statement that has just dropped the extension.
-const char *qualified(Oid schema, const char *name) {
-  const char *schema_name = get_namespace_name(schema);
-  return schema_name != nullptr ? psprintf("%s.%s", schema_name, name) : name;
-}
-
-Oid relation_named(const char *name, Oid schema) {
-  const Oid relid = get_relname_relid(name, schema);
-  if (!OidIsValid(relid)) {
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation \"%s\" does not exist", qualified(schema, name)),
-                    errhint("It belongs to the extension pg_idem; restore it, or re-create the "
-                            "extension.")));
-  }
-  return relid;
-}
-
-Oid type_named(const char *name, Oid schema) {
-  const Oid type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
-                                   ObjectIdGetDatum(schema));
-  if (!OidIsValid(type))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                    errmsg("type \"%s\" does not exist", qualified(schema, name))));
-  return type;
-}
-
 bool is_key_index(Relation index, const AttrNumber *columns) {
   const Form_pg_index form = index->rd_index;
   return index->rd_rel->relam == BTREE_AM_OID && form->indisunique && form->indisvalid &&
@@ -89,68 +64,30 @@ Oid key_index_of(Relation records, const AttrNumber *columns) {
   return found;
 }
 
-bool has_only_our_columns(Relation records) {
-  const TupleDesc descriptor = RelationGetDescr(records);
-  const TupleConstr *constraints = descriptor->constr;
-  return descriptor->natts == kColumns &&
-         (constraints == nullptr ||
-          (constraints->num_check == 0 && !constraints->has_generated_stored));
-}
-
-bool is_plain(Relation records) {
-  return has_only_our_columns(records) && records->trigdesc == nullptr &&
-         records->rd_rules == nullptr && !records->rd_rel->relispartition &&
-         records->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
-}
-
-void describe_column(RecordsTable &table, int column) {
-  const char *name = kColumnNames[column];
-  table.columns[column] = get_attnum(table.records, name);
-  if (table.columns[column] == InvalidAttrNumber)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-                    errmsg("column \"%s\" of relation \"%s\" does not exist", name, kTable),
-                    errhint("It belongs to the extension pg_idem; put it back.")));
-  const Oid type = get_atttype(table.records, table.columns[column]);
-  if (type != kColumnTypes[column])
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("column \"%s\" of relation \"%s\" has type %s instead of %s", name,
-                           kTable, format_type_be(type), format_type_be(kColumnTypes[column])),
-                    errhint("It belongs to the extension pg_idem; change it back.")));
-}
-
 void describe_records(RecordsTable &table) {
-  for (int i = 0; i < kColumns; i++) describe_column(table, i);
+  for (int i = 0; i < kColumns; i++)
+    table.columns[i] =
+        server::column_named(table.records, kTable, kColumnNames[i], kColumnTypes[i]);
   Relation records = table_open(table.records, NoLock);
   table.home.owner = records->rd_rel->relowner;
   if (records->rd_rel->relkind == RELKIND_RELATION && records->rd_rel->relam == HEAP_TABLE_AM_OID)
     table.primary_key = key_index_of(records, table.columns);
   table.direct = OidIsValid(table.primary_key);
-  table.plain = table.direct && is_plain(records);
+  table.plain = table.direct && server::is_plain_table(records, kColumns);
   table_close(records, NoLock);
   watched_key = table.primary_key;
-}
-
-// Locks the table of that name; what it was called before it could be locked does not count.
-Oid lock_by_name(Oid schema, LOCKMODE mode) {
-  for (;;) {
-    const Oid records = relation_named(kTable, schema);
-    watched_records = records;
-    LockRelationOid(records, mode);
-    if (get_relname_relid(kTable, schema) == records) return records;
-    UnlockRelationOid(records, mode);
-  }
 }
 
 RecordsTable look_up(Oid schema, LOCKMODE mode) {
   watch();
   RecordsTable table = {};
   table.home.schema = schema;
-  table.records = lock_by_name(schema, mode);
+  table.records = server::lock_named(kTable, schema, mode, &watched_records);
   table.generation = generation;
-  table.tokens = relation_named("idem_tokens", schema);
-  table.scopes = relation_named("idem_scopes", schema);
-  table.claim_type = type_named("idem_claim", schema);
-  table.record_type = type_named("idem_record", schema);
+  table.tokens = server::relation_named("idem_tokens", schema);
+  table.scopes = server::relation_named("idem_scopes", schema);
+  table.claim_type = server::type_named("idem_claim", schema);
+  table.record_type = server::type_named("idem_record", schema);
   describe_records(table);
   cached = table;
   if (on_look_up != nullptr) on_look_up();

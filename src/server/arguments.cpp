@@ -69,6 +69,16 @@ const text *required_text(FunctionCallInfo fcinfo, int number, const char *what,
   return limited_text(fcinfo, number, what, limit);
 }
 
+void require_choice(FunctionCallInfo fcinfo, int number, const char *what, const char *first,
+                    const char *second) {
+  if (PG_ARGISNULL(number)) return;
+  const char *word = text_to_cstring(PG_GETARG_TEXT_PP(number));
+  if (strcmp(word, first) != 0 && strcmp(word, second) != 0)
+    ereport(ERROR, (errcode(errcode_of(sqlstate::kBadArgument)),
+                    errmsg("%s must be \"%s\" or \"%s\", not \"%s\"", what, first, second, word),
+                    errhint("Pass one of the two words.")));
+}
+
 TimestampTz deadline(TimestampTz now, const Interval *interval, const char *what, Infinite infinite,
                      bool allow_zero) {
   const IntervalRange range = interval_range(interval);

@@ -20,6 +20,10 @@ const text *required_text(FunctionCallInfo fcinfo, int number, const char *what,
 // The same, but NULL is allowed and gives null.
 const text *limited_text(FunctionCallInfo fcinfo, int number, const char *what, std::size_t limit);
 
+// Raises unless the argument is NULL or one of the two words.
+void require_choice(FunctionCallInfo fcinfo, int number, const char *what, const char *first,
+                    const char *second);
+
 enum class Infinite { refused, allowed };
 
 // now + interval, which must be later than now unless `allow_zero`. An infinite interval gives the
