@@ -9,6 +9,7 @@
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/settings.hpp"
+#include "streams/settings.hpp"
 
 extern "C" {
 #ifdef PG_MODULE_MAGIC_EXT
@@ -26,6 +27,7 @@ void start() {
   idem::server::define_settings();
   idem::cleanup::define_settings();
   idem::locks::define_settings();
+  idem::streams::define_settings();
   idem::server::reserve_setting_prefix("idem");
   if (!process_shared_preload_libraries_in_progress) return;
   idem::records::reserve_shared_positions();

@@ -11,7 +11,8 @@ PURE_SOURCES = src/cleanup/schedule.cpp \
 	src/machines/names.cpp \
 	src/machines/scanner.cpp \
 	src/records/decision.cpp \
-	src/records/key.cpp
+	src/records/key.cpp \
+	src/streams/decision.cpp
 
 SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
@@ -111,7 +112,11 @@ SERVER_SOURCES = src/module.cpp \
 	src/records/store.cpp \
 	src/records/table.cpp \
 	src/records/user_statement.cpp \
-	src/records/wake.cpp
+	src/records/wake.cpp \
+	src/streams/entry_stream.cpp \
+	src/streams/settings.cpp \
+	src/streams/stream.cpp \
+	src/streams/table.cpp
 
 # Concatenated in this order into the install script.
 SQL_PIECES = src/records/types.sql \
@@ -124,7 +129,10 @@ SQL_PIECES = src/records/types.sql \
 	src/locks/types.sql \
 	src/locks/durable.sql \
 	src/locks/functions.sql \
-	src/locks/views.sql
+	src/locks/views.sql \
+	src/streams/types.sql \
+	src/streams/tables.sql \
+	src/streams/functions.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

@@ -42,14 +42,15 @@ constexpr const char *kForOperators[] = {
     "idem_machine_define",   "idem_machine_attach",  "idem_machine_detach",
     "idem_machine_validate", "idem_machine_migrate", "idem_machine_attached",
     "idem_transition_check", "idem_pin_version",     "idem_lock_entries",
-    "idem_lock_hash",        "idem_durable_locks"};
+    "idem_lock_hash",        "idem_durable_locks",   "idem_stream_set",
+    "idem_stream_reset"};
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant"};
 constexpr const char *kTablesForOperators[] = {
     "idem_records",  "idem_scopes",         "idem_archive",
     "idem_expiries", "idem_cleanup_paused", "idem_stat_cleanup",
     "idem_machines", "idem_history",        "idem_machine_attachments",
-    "idem_locks"};
+    "idem_locks",    "idem_streams",        "idem_producers"};
 
 // The two verbs differ in their words only.
 struct Verb {
