@@ -81,7 +81,6 @@ SERVER_SOURCES = src/module.cpp \
 	src/machines/judge.cpp \
 	src/machines/migration.cpp \
 	src/machines/moved.cpp \
-	src/machines/row.cpp \
 	src/machines/sitting.cpp \
 	src/machines/store.cpp \
 	src/machines/subject.cpp \
@@ -116,7 +115,10 @@ SERVER_SOURCES = src/module.cpp \
 	src/streams/entry_stream.cpp \
 	src/streams/settings.cpp \
 	src/streams/stream.cpp \
-	src/streams/table.cpp
+	src/streams/table.cpp \
+	src/tables/arguments.cpp \
+	src/tables/row.cpp \
+	src/tables/triggers.cpp
 
 # Concatenated in this order into the install script.
 SQL_PIECES = src/records/types.sql \

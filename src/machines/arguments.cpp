@@ -2,9 +2,9 @@
 
 #include "machines/definition.hpp"
 #include "server/arguments.hpp"
-#include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "tables/arguments.hpp"
 
 namespace idem::machines {
 
@@ -27,54 +27,8 @@ int version_argument(FunctionCallInfo fcinfo, int number) {
   pg_unreachable();
 }
 
-namespace {
-
-Oid table_argument(FunctionCallInfo fcinfo, int number) {
-  if (PG_ARGISNULL(number) || get_rel_name(PG_GETARG_OID(number)) == nullptr)
-    ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)),
-                    errmsg("rel must be a table"), errhint("Pass for example 'public.orders'.")));
-  return PG_GETARG_OID(number);
-}
-
-void require_owner(Oid table) {
-  if (!server::owns_table(GetUserId(), table))
-    aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(table)),
-                   get_rel_name(table));
-}
-
-}  // namespace
-
-Relation open_table(FunctionCallInfo fcinfo, int number, LOCKMODE mode, AclMode privilege) {
-  const Oid table = table_argument(fcinfo, number);
-  if (pg_class_aclcheck(table, GetUserId(), privilege) != ACLCHECK_OK &&
-      pg_attribute_aclcheck_all(table, GetUserId(), privilege, ACLMASK_ANY) != ACLCHECK_OK)
-    aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(table)),
-                   get_rel_name(table));
-  return relation_open(table, mode);
-}
-
-Relation open_owned_table(FunctionCallInfo fcinfo, int number, LOCKMODE mode) {
-  require_owner(table_argument(fcinfo, number));
-  Relation relation = relation_open(table_argument(fcinfo, number), mode);
-  // It may have been given away before it could be locked.
-  require_owner(RelationGetRelid(relation));
-  return relation;
-}
-
-Jsonb *required_key(FunctionCallInfo fcinfo, int number) {
-  if (PG_ARGISNULL(number))
-    ereport(ERROR,
-            (errcode(server::errcode_of(sqlstate::kBadArgument)), errmsg("key must not be null"),
-             errhint("Pass the row's primary key, such as '42' or '{\"id\": 42}'.")));
-  return PG_GETARG_JSONB_P(number);
-}
-
-const char *column_argument(FunctionCallInfo fcinfo, int number) {
-  return PG_ARGISNULL(number) ? nullptr : pstrdup(NameStr(*PG_GETARG_NAME(number)));
-}
-
 const char *required_column_name(FunctionCallInfo fcinfo, int number) {
-  const char *name = column_argument(fcinfo, number);
+  const char *name = tables::column_argument(fcinfo, number);
   if (name == nullptr)
     ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)),
                     errmsg("col must not be null"), errhint("Pass the column with the status.")));

@@ -2,29 +2,11 @@
 
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "tables/triggers.hpp"
 
 namespace idem::machines {
 
 namespace {
-
-using Visitor = void (*)(HeapTuple trigger, TupleDesc descriptor, void *argument);
-
-// Every trigger of the database that calls the function.
-void visit_triggers(Oid function, Visitor visitor, void *argument) {
-  Relation catalog = table_open(TriggerRelationId, AccessShareLock);
-  SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, nullptr, 0, nullptr);
-  for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));)
-    if (reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgfoid == function)
-      visitor(tuple, RelationGetDescr(catalog), argument);
-  systable_endscan(scan);
-  table_close(catalog, AccessShareLock);
-}
-
-void add_table(HeapTuple trigger, TupleDesc, void *argument) {
-  auto **tables = static_cast<List **>(argument);
-  *tables = list_append_unique_oid(*tables,
-                                   reinterpret_cast<Form_pg_trigger>(GETSTRUCT(trigger))->tgrelid);
-}
 
 struct Search {
   const char *option;
@@ -48,7 +30,7 @@ void look_for_option(HeapTuple trigger, TupleDesc descriptor, void *argument) {
 
 List *attachments_of(Relation relation, Oid function) {
   List *found = NIL;
-  const TriggerDesc *triggers = triggers_on(relation);
+  const TriggerDesc *triggers = tables::triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     if (!judges_changes(triggers->triggers[i], function)) continue;
     auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));
@@ -60,17 +42,15 @@ List *attachments_of(Relation relation, Oid function) {
 
 bool is_label(Oid schema, const char *label) {
   Search search = {psprintf("%s%s", kOptionLabel, label), false};
-  visit_triggers(transition_check_in(schema), look_for_option, &search);
+  tables::visit_triggers(transition_check_in(schema), look_for_option, &search);
   return search.found;
 }
 
 List *all_attachments(Oid schema) {
   List *found = NIL;
-  List *tables = NIL;
   const Oid function = transition_check_in(schema);
-  visit_triggers(function, add_table, &tables);
   ListCell *cell;
-  foreach (cell, tables) {
+  foreach (cell, tables::tables_with_trigger(function)) {
     Relation relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
     if (relation == nullptr) continue;
     if (!relation->rd_rel->relispartition)

@@ -4,6 +4,7 @@
 #include "server/inheritance.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
+#include "tables/triggers.hpp"
 
 namespace idem::machines {
 
@@ -84,21 +85,6 @@ bool read_options(Attachment &attachment, const Trigger &trigger, Roles *roles, 
   return true;
 }
 
-// The columns that a WHEN clause names, each once, in the order in which it names them: the status
-// first, then that of the row's machine, then that of its version.
-List *columns_in_when(const Trigger &trigger) {
-  List *columns = NIL;
-  if (trigger.tgqual == nullptr) return NIL;
-  Node *condition = static_cast<Node *>(stringToNode(trigger.tgqual));
-  ListCell *cell;
-  foreach (cell, pull_var_clause(condition, 0)) {
-    const auto *variable = static_cast<Var *>(lfirst(cell));
-    // Whole rows and system columns are none of ours.
-    if (variable->varattno > 0) columns = list_append_unique_int(columns, variable->varattno);
-  }
-  return columns;
-}
-
 bool find_named_column(Attachment &attachment, Relation relation, const char *name,
                        Problem *problem) {
   attachment.column = get_attnum(RelationGetRelid(relation), name);
@@ -134,7 +120,8 @@ bool are_columns_of_machine(const Attachment &attachment, Relation relation, Pro
 bool find_columns(Attachment &attachment, Relation relation, const Trigger &trigger,
                   const Roles &roles, Problem *problem) {
   const char *name = trigger.tgnargs > 1 ? trigger.tgargs[1] : "";
-  List *columns = columns_in_when(trigger);
+  // The status first, then that of the row's machine, then that of its version.
+  List *columns = tables::columns_in_when(trigger);
   if (name[0] != '\0') {
     if (!find_named_column(attachment, relation, name, problem)) return false;
   } else if (list_length(columns) >= 1) {
@@ -264,10 +251,6 @@ Cached *entry_for(Oid trigger, Oid relation) {
 
 }  // namespace
 
-const TriggerDesc *triggers_on(Relation relation) {
-  return relation->trigdesc == nullptr ? nullptr : CopyTriggerDesc(relation->trigdesc);
-}
-
 bool has_option(const Trigger &trigger, const char *option) {
   for (int i = 2; i < trigger.tgnargs; i++)
     if (strcmp(trigger.tgargs[i], option) == 0) return true;
@@ -301,14 +284,7 @@ const Attachment *attachment_of(Relation relation, const Trigger &trigger) {
 }
 
 Oid transition_check_in(Oid schema) {
-  const Oid function =
-      GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("idem_transition_check"),
-                      PointerGetDatum(buildoidvector(nullptr, 0)), ObjectIdGetDatum(schema));
-  if (!OidIsValid(function))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
-                    errmsg("function idem_transition_check() does not exist"),
-                    errhint("It belongs to the extension pg_idem: re-create the extension.")));
-  return function;
+  return tables::trigger_function_in(schema, "idem_transition_check");
 }
 
 bool judges_changes(const Trigger &trigger, Oid function) {
@@ -319,7 +295,7 @@ bool judges_changes(const Trigger &trigger, Oid function) {
 const Attachment *find_attachment(Relation relation, Oid schema, const char *column) {
   const Oid function = transition_check_in(schema);
   const Attachment *found = nullptr;
-  const TriggerDesc *triggers = triggers_on(relation);
+  const TriggerDesc *triggers = tables::triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     if (!judges_changes(triggers->triggers[i], function)) continue;
     const Attachment *one = attachment_of(relation, triggers->triggers[i]);

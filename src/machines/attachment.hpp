@@ -1,6 +1,4 @@
-// A machine on a column of a table. The triggers are the only place where it is written down: the
-// machine and the options are their arguments, the columns are what their WHEN clauses name. So the
-// server itself dumps, restores and renames it, and gives it to partitions.
+// A machine on a column of a table, as its triggers say.
 
 #pragma once
 
@@ -43,10 +41,6 @@ struct Attachment {
   int guards;
   const Guard *guard;
 };
-
-// The relation's triggers, or null, in CurrentMemoryContext: those of the relation itself are gone
-// whenever an invalidation arrives, which any look-up in a catalog may have happen.
-const TriggerDesc *triggers_on(Relation relation);
 
 // Whether one of the trigger's options is exactly this.
 bool has_option(const Trigger &trigger, const char *option);

@@ -227,6 +227,15 @@ bool is_fired(const Attachment &attachment, Oid table, ItemPointer row) {
          ItemPointerEquals(const_cast<ItemPointer>(&firing->row), row);
 }
 
+void refuse_without_key(Relation relation) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("table \"%s\" has no primary key, by which the history could name its "
+                         "rows",
+                         RelationGetRelationName(relation)),
+                  errhint("Add a primary key, or attach the machine without history.")));
+  pg_unreachable();
+}
+
 void collect(const Change &change) {
   Collected *into = collected_here(change.attachment->place.home);
   const Firing *fired = change.fired;

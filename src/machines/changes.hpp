@@ -3,8 +3,8 @@
 #pragma once
 
 #include "machines/attachment.hpp"
-#include "machines/row.hpp"
 #include "server/prelude.hpp"
+#include "tables/row.hpp"
 
 namespace idem::machines {
 
@@ -28,11 +28,14 @@ bool is_fired(const Attachment &attachment, Oid table, ItemPointer row);
 struct Change {
   const Attachment *attachment;
   const Edition *edition;
-  KeyOfRow key;
+  tables::KeyOfRow key;
   const char *from;     // null: born, or NULL
   const char *to;       // null: NULL
   const Firing *fired;  // null: an ordinary write
 };
+
+// Raises 55000: the history could not name the table's rows.
+[[noreturn]] void refuse_without_key(Relation relation);
 
 // Gives a change its place in the history and collects it, to be written by write_changes(), or else before the transaction ends.
 void collect(const Change &change);

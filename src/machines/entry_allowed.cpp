@@ -6,15 +6,16 @@
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
+#include "tables/arguments.hpp"
 
 namespace {
 
 using idem::machines::Attachment;
 using idem::machines::CompiledState;
 using idem::machines::CompiledTransition;
-using idem::machines::KeyCondition;
 using idem::machines::Move;
 using idem::machines::Subject;
+using idem::tables::KeyCondition;
 
 // The row as the event would leave it, as far as the machine knows.
 HeapTuple row_after(Subject &subject, idem::machines::StateIndex to) {
@@ -64,13 +65,13 @@ void add_events(Subject &subject, const idem::server::Rows &rows) {
 }  // namespace
 
 IDEM_FUNCTION(idem_allowed_events) {
-  Relation relation = idem::machines::open_table(fcinfo, 0, AccessShareLock, ACL_SELECT);
-  Jsonb *row_key = idem::machines::required_key(fcinfo, 1);
+  Relation relation = idem::tables::open_table(fcinfo, 0, AccessShareLock, ACL_SELECT);
+  Jsonb *row_key = idem::tables::required_key(fcinfo, 1);
   const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
   const Attachment *attachment =
       idem::machines::find_attachment(relation, get_func_namespace(fcinfo->flinfo->fn_oid),
-                                      idem::machines::column_argument(fcinfo, 2));
-  const KeyCondition key = idem::machines::read_key(relation, attachment->column, row_key);
+                                      idem::tables::column_argument(fcinfo, 2));
+  const KeyCondition key = idem::tables::read_key(relation, attachment->column, row_key);
   Subject subject = idem::machines::find_subject(relation, attachment, key, false);
   add_events(subject, rows);
   relation_close(relation, NoLock);

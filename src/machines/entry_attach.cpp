@@ -3,9 +3,9 @@
 #include "machines/arguments.hpp"
 #include "machines/attached.hpp"
 #include "machines/census.hpp"
+#include "machines/changes.hpp"
 #include "machines/guards.hpp"
 #include "machines/history_months.hpp"
-#include "machines/row.hpp"
 #include "machines/wiring.hpp"
 #include "server/arguments.hpp"
 #include "server/compat.hpp"
@@ -13,6 +13,8 @@
 #include "server/inheritance.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
+#include "tables/arguments.hpp"
+#include "tables/row.hpp"
 
 namespace {
 
@@ -31,56 +33,11 @@ bool flag(FunctionCallInfo fcinfo, int number) {
   return !PG_ARGISNULL(number) && PG_GETARG_BOOL(number);
 }
 
-[[noreturn]] void refuse_relation(Relation relation, const char *what, const char *hint) {
-  ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                  errmsg("a state machine cannot be attached to %s \"%s\"", what,
-                         RelationGetRelationName(relation)),
-                  errhint("%s", hint)));
-  pg_unreachable();
-}
-
-void require_no_partition(Relation relation) {
-  if (!relation->rd_rel->relispartition) return;
-  const Oid top = llast_oid(idem::server::ancestors_of(RelationGetRelid(relation)));
-  ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                  errmsg("\"%s\" is a partition of table \"%s\"", RelationGetRelationName(relation),
-                         get_rel_name(top)),
-                  errhint("Attach a machine to that table, and detach it there: rows move between "
-                          "its partitions.")));
-}
-
-void require_table(Relation relation) {
-  switch (relation->rd_rel->relkind) {
-    case RELKIND_RELATION:
-    case RELKIND_PARTITIONED_TABLE:
-      break;
-    case RELKIND_VIEW:
-      refuse_relation(relation, "view", "Attach it to the table behind the view.");
-    case RELKIND_FOREIGN_TABLE:
-      refuse_relation(relation, "foreign table",
-                      "Others may write to it without this server. Attach it where it is stored.");
-    default:
-      refuse_relation(relation, "relation", "Pass an ordinary or partitioned table.");
-  }
-  require_no_partition(relation);
-  if (RelationGetRelid(relation) < FirstNormalObjectId)
-    refuse_relation(relation, "system catalog", "Pass a table of yours.");
-}
-
-AttrNumber existing_column(Relation relation, const char *name) {
-  const AttrNumber column = get_attnum(RelationGetRelid(relation), name);
-  if (column <= 0)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-                    errmsg("column \"%s\" of relation \"%s\" does not exist", name,
-                           RelationGetRelationName(relation))));
-  return column;
-}
-
 void require_column_of(Relation relation, const char *name, Oid type, Oid other,
                        const char *argument) {
   if (name == nullptr) return;
-  const Oid found =
-      getBaseType(get_atttype(RelationGetRelid(relation), existing_column(relation, name)));
+  const Oid found = getBaseType(
+      get_atttype(RelationGetRelid(relation), idem::tables::existing_column(relation, name)));
   if (found == type || found == other) return;
   ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                   errmsg("%s \"%s\" must be of type %s, not %s", argument, name,
@@ -243,11 +200,11 @@ Attachment attachment_to_be(Relation relation, const Place &place, const Wish &w
   attachment.place = place;
   attachment.machine = wish.machine;
   attachment.label = wish.label;
-  attachment.column = existing_column(relation, wish.column);
+  attachment.column = idem::tables::existing_column(relation, wish.column);
   if (wish.row_machine != nullptr)
-    attachment.row_machine = existing_column(relation, wish.row_machine);
+    attachment.row_machine = idem::tables::existing_column(relation, wish.row_machine);
   if (wish.row_version != nullptr)
-    attachment.row_version = existing_column(relation, wish.row_version);
+    attachment.row_version = idem::tables::existing_column(relation, wish.row_version);
   attachment.allow_null = wish.allow_null;
   attachment.type = required_type(relation, attachment.column);
   return attachment;
@@ -278,7 +235,7 @@ void require_known_rows(Relation relation, const Attachment &attachment) {
 }
 
 void require_identity(Relation relation, AttrNumber status) {
-  if (idem::machines::key_of_rows(relation, status).columns == 0)
+  if (idem::tables::key_of_rows(relation, status).columns == 0)
     idem::machines::refuse_without_key(relation);
 }
 
@@ -297,8 +254,8 @@ Wish read_wish(FunctionCallInfo fcinfo, Relation relation, const Place &place) {
   wish.schema = place.home.schema;
   wish.column = idem::machines::required_column_name(fcinfo, kCol);
   wish.machine = idem::machines::machine_argument(fcinfo, kMachine);
-  wish.row_machine = idem::machines::column_argument(fcinfo, kMachineCol);
-  wish.row_version = idem::machines::column_argument(fcinfo, kVersionCol);
+  wish.row_machine = idem::tables::column_argument(fcinfo, kMachineCol);
+  wish.row_version = idem::tables::column_argument(fcinfo, kVersionCol);
   wish.history = flag(fcinfo, kHistory);
   wish.allow_null = flag(fcinfo, kAllowNull);
   wish.always = flag(fcinfo, kAlways);
@@ -324,7 +281,7 @@ void lock_machines(FunctionCallInfo fcinfo, const Place &place) {
 // Dropping triggers locks readers out too. Taken at once: whoever asks for more of a lock than he has
 // may meet somebody who does the same.
 LOCKMODE lock_needed(FunctionCallInfo fcinfo, const Place &place) {
-  Relation relation = idem::machines::open_owned_table(fcinfo, kRel, AccessShareLock);
+  Relation relation = idem::tables::open_owned_table(fcinfo, kRel, AccessShareLock);
   const char *column = idem::machines::required_column_name(fcinfo, kCol);
   const bool replaces = existing_attachment(relation, place.home.schema, column) != nullptr;
   relation_close(relation, AccessShareLock);
@@ -334,7 +291,7 @@ LOCKMODE lock_needed(FunctionCallInfo fcinfo, const Place &place) {
 // Everything about the table that is wished for, checked against what it is.
 Wish check_wish(FunctionCallInfo fcinfo, Relation relation, const Place &place) {
   const Oid schema = place.home.schema;
-  require_table(relation);
+  idem::tables::require_attachable(relation, "a state machine");
   Wish wish = read_wish(fcinfo, relation, place);
   const Attachment *former = existing_attachment(relation, schema, wish.column);
   require_made_here(relation, former);
@@ -359,7 +316,7 @@ IDEM_FUNCTION(idem_machine_attach) {
   const Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
   lock_machines(fcinfo, place);
   const LOCKMODE mode = lock_needed(fcinfo, place);
-  Relation relation = idem::machines::open_owned_table(fcinfo, kRel, mode);
+  Relation relation = idem::tables::open_owned_table(fcinfo, kRel, mode);
   const Oid table = RelationGetRelid(relation);
   const Wish wish = check_wish(fcinfo, relation, place);
   // ALTER TABLE refuses a table that is in use, by ourselves too.
@@ -374,9 +331,9 @@ IDEM_FUNCTION(idem_machine_attach) {
 IDEM_FUNCTION(idem_machine_detach) {
   idem::server::require_writable("idem_machine_detach()");
   const Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
-  Relation relation = idem::machines::open_owned_table(fcinfo, kRel, AccessExclusiveLock);
+  Relation relation = idem::tables::open_owned_table(fcinfo, kRel, AccessExclusiveLock);
   const Oid table = RelationGetRelid(relation);
-  require_no_partition(relation);
+  idem::tables::require_no_partition(relation);
   const char *column = idem::machines::required_column_name(fcinfo, kCol);
   const Attachment *attachment = existing_attachment(relation, place.home.schema, column);
   require_made_here(relation, attachment);

@@ -9,6 +9,7 @@
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
+#include "tables/arguments.hpp"
 
 namespace {
 
@@ -37,10 +38,10 @@ const std::int64_t *count_states(FunctionCallInfo fcinfo, const Edition *edition
   if (PG_ARGISNULL(3)) return nullptr;
   auto *counts =
       static_cast<std::int64_t *>(palloc0((edition->machine->states + 1) * sizeof(std::int64_t)));
-  Relation relation = idem::machines::open_table(fcinfo, 3, AccessShareLock, ACL_SELECT);
+  Relation relation = idem::tables::open_table(fcinfo, 3, AccessShareLock, ACL_SELECT);
   const Attachment *attachment =
       idem::machines::find_attachment(relation, get_func_namespace(fcinfo->flinfo->fn_oid),
-                                      idem::machines::column_argument(fcinfo, 4));
+                                      idem::tables::column_argument(fcinfo, 4));
   if (attachment->row_machine == InvalidAttrNumber &&
       strcmp(attachment->machine, edition->name) != 0)
     ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),

@@ -5,7 +5,6 @@
 #include "machines/event_memory.hpp"
 #include "machines/guards.hpp"
 #include "machines/judge.hpp"
-#include "machines/row.hpp"
 #include "machines/subject.hpp"
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
@@ -13,17 +12,19 @@
 #include "server/names.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
+#include "tables/arguments.hpp"
+#include "tables/row.hpp"
 
 namespace {
 
 using idem::machines::Attachment;
 using idem::machines::Firing;
-using idem::machines::KeyCondition;
 using idem::machines::Memory;
 using idem::machines::Reaction;
 using idem::machines::Response;
 using idem::machines::Subject;
 using idem::server::errcode_of;
+using idem::tables::KeyCondition;
 
 constexpr int kRel = 0, kKey = 1, kEvent = 2, kEventId = 3, kData = 4, kCol = 5;
 
@@ -72,21 +73,20 @@ const char *why(const Subject &subject, Reaction reaction) {
   const AttrNumber column = subject.sitting.attachment->column;
   const char *state =
       subject.position.text == nullptr ? "NULL" : psprintf("\"%s\"", subject.position.text);
-  ereport(ERROR,
-          (errcode(code_for(reaction)),
-           reaction == Reaction::unknown_event
-               ? errmsg("machine \"%s\" has no event \"%s\"", subject.edition->name, event)
-               : errmsg("event \"%s\" cannot happen to a row of table \"%s\" in state %s", event,
-                        RelationGetRelationName(subject.relation), state),
-           errdetail("%s%s", why(subject, reaction),
-                     idem::machines::row_for_message(subject.relation, column, subject.slot)),
-           reaction == Reaction::unknown_event
-               ? errhint("idem_machine_transitions() lists the events of a machine.")
-           : subject.position.text == nullptr
-               ? errhint("A row without a state is taken to an initial one by an UPDATE.")
-               : errhint("Fire an event that may be a repetition with its event_id; "
-                         "idem_allowed_events() says what can happen to the row."),
-           errtablecol(subject.relation, column)));
+  ereport(ERROR, (errcode(code_for(reaction)),
+                  reaction == Reaction::unknown_event
+                      ? errmsg("machine \"%s\" has no event \"%s\"", subject.edition->name, event)
+                      : errmsg("event \"%s\" cannot happen to a row of table \"%s\" in state %s",
+                               event, RelationGetRelationName(subject.relation), state),
+                  errdetail("%s%s", why(subject, reaction),
+                            idem::tables::row_for_message(subject.relation, column, subject.slot)),
+                  reaction == Reaction::unknown_event
+                      ? errhint("idem_machine_transitions() lists the events of a machine.")
+                  : subject.position.text == nullptr
+                      ? errhint("A row without a state is taken to an initial one by an UPDATE.")
+                      : errhint("Fire an event that may be a repetition with its event_id; "
+                                "idem_allowed_events() says what can happen to the row."),
+                  errtablecol(subject.relation, column)));
   pg_unreachable();
 }
 
@@ -220,7 +220,7 @@ Fired replay(const Jsonb *result) {
 // needed only when it is named by another key than its first one, or when the caller may not see
 // every row; so what happened to a row that is gone can still be told.
 const Jsonb *identity_of(Relation relation, const Attachment *attachment, const KeyCondition &key) {
-  const idem::machines::RowKey columns = idem::machines::key_of_rows(relation, attachment->column);
+  const idem::tables::RowKey columns = idem::tables::key_of_rows(relation, attachment->column);
   if (columns.columns == 0)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("table \"%s\" has no primary key, by which events could be remembered",
@@ -229,17 +229,17 @@ const Jsonb *identity_of(Relation relation, const Attachment *attachment, const 
   const bool sees_all_rows =
       check_enable_rls(RelationGetRelid(relation), InvalidOid, true) != RLS_ENABLED;
   const Jsonb *same =
-      sees_all_rows ? idem::machines::key_of_condition(columns, relation, key) : nullptr;
+      sees_all_rows ? idem::tables::key_of_condition(columns, relation, key) : nullptr;
   if (same != nullptr) return same;
   const Subject subject = idem::machines::find_subject(relation, attachment, key, false);
-  return idem::machines::values_of_key(columns, relation, subject.slot);
+  return idem::tables::values_of_key(columns, relation, subject.slot);
 }
 
 // The key that the caller named may be another row's by the time that the row is locked.
 const Jsonb *identity_of_locked(const Subject &subject) {
-  const idem::machines::RowKey columns =
-      idem::machines::key_of_rows(subject.relation, subject.sitting.attachment->column);
-  return idem::machines::values_of_key(columns, subject.relation, subject.slot);
+  const idem::tables::RowKey columns =
+      idem::tables::key_of_rows(subject.relation, subject.sitting.attachment->column);
+  return idem::tables::values_of_key(columns, subject.relation, subject.slot);
 }
 
 bool is_same(const Jsonb *one, const Jsonb *other) {
@@ -267,7 +267,7 @@ Fired fire_once(Relation relation, const Attachment *attachment, const KeyCondit
 
 Call read_call(FunctionCallInfo fcinfo) {
   Call call = {};
-  call.key = idem::machines::required_key(fcinfo, kKey);
+  call.key = idem::tables::required_key(fcinfo, kKey);
   call.event = text_to_cstring(
       idem::server::required_text(fcinfo, kEvent, "event", idem::machines::kMaxNameBytes));
   if (!PG_ARGISNULL(kEventId)) call.event_id = PG_GETARG_TEXT_PP(kEventId);
@@ -289,7 +289,7 @@ Datum fired_datum(FunctionCallInfo fcinfo, const Fired &fired) {
 
 const Attachment *attachment_for(FunctionCallInfo fcinfo, Relation relation, int col) {
   return idem::machines::find_attachment(relation, get_func_namespace(fcinfo->flinfo->fn_oid),
-                                         idem::machines::column_argument(fcinfo, col));
+                                         idem::tables::column_argument(fcinfo, col));
 }
 
 // Before anything is told, even what happened earlier.
@@ -308,7 +308,7 @@ void require_rights(Relation relation, const Attachment *attachment) {
 
 IDEM_FUNCTION(idem_fire) {
   idem::server::require_writable("idem_fire()");
-  Relation named = idem::machines::open_table(fcinfo, kRel, RowExclusiveLock, ACL_UPDATE);
+  Relation named = idem::tables::open_table(fcinfo, kRel, RowExclusiveLock, ACL_UPDATE);
   const Call call = read_call(fcinfo);
   const Attachment *by_name = attachment_for(fcinfo, named, kCol);
   require_rights(named, by_name);
@@ -316,7 +316,7 @@ IDEM_FUNCTION(idem_fire) {
                                                    const_cast<Jsonb *>(call.key), RowExclusiveLock);
   const Attachment *attachment = attachment_for(fcinfo, relation, kCol);
   const KeyCondition key =
-      idem::machines::read_key(relation, attachment->column, const_cast<Jsonb *>(call.key));
+      idem::tables::read_key(relation, attachment->column, const_cast<Jsonb *>(call.key));
   Fired fired;
   if (call.event_id != nullptr) {
     fired = fire_once(relation, attachment, key, call);

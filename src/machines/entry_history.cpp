@@ -6,13 +6,14 @@
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
+#include "tables/arguments.hpp"
 
 namespace {
 
 using idem::machines::Attachment;
-using idem::machines::KeyCondition;
-using idem::machines::RowKey;
 using idem::machines::Subject;
+using idem::tables::KeyCondition;
+using idem::tables::RowKey;
 
 constexpr int kColumns = 11;
 
@@ -28,25 +29,25 @@ idem::server::Statement history_statement = {
 
 struct RowToShow {
   const Attachment *attachment;
-  idem::machines::KeyOfRow key;
+  idem::tables::KeyOfRow key;
   Jsonb *values;
 };
 
 // Whoever may not see the row may not see its history either, and the history of a row that is gone
 // is for operators, who read the table.
 RowToShow find_visible(Relation relation, const Attachment *attachment, Jsonb *key) {
-  const RowKey columns = idem::machines::key_of_rows(relation, attachment->column);
-  const KeyCondition condition = idem::machines::read_key(relation, attachment->column, key);
+  const RowKey columns = idem::tables::key_of_rows(relation, attachment->column);
+  const KeyCondition condition = idem::tables::read_key(relation, attachment->column, key);
   const Subject subject = idem::machines::find_subject(relation, attachment, condition, false);
   if (columns.columns == 0) idem::machines::refuse_without_key(relation);
-  return {attachment, idem::machines::key_of_row(columns, relation, subject.slot),
-          idem::machines::values_of_key(columns, relation, subject.slot)};
+  return {attachment, idem::tables::key_of_row(columns, relation, subject.slot),
+          idem::tables::values_of_key(columns, relation, subject.slot)};
 }
 
 RowToShow row_to_show(FunctionCallInfo fcinfo, Jsonb *key) {
   const Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
-  const char *column = idem::machines::column_argument(fcinfo, 2);
-  Relation named = idem::machines::open_table(fcinfo, 0, AccessShareLock, ACL_SELECT);
+  const char *column = idem::tables::column_argument(fcinfo, 2);
+  Relation named = idem::tables::open_table(fcinfo, 0, AccessShareLock, ACL_SELECT);
   const Attachment *attachment = idem::machines::find_attachment(named, schema, column);
   Relation relation = idem::machines::table_of_row(named, attachment->column, key, AccessShareLock);
   if (relation != named) attachment = idem::machines::find_attachment(relation, schema, column);
@@ -68,7 +69,7 @@ void add_history(const idem::server::Rows &rows) {
 }  // namespace
 
 IDEM_FUNCTION(idem_history_of) {
-  const RowToShow row = row_to_show(fcinfo, idem::machines::required_key(fcinfo, 1));
+  const RowToShow row = row_to_show(fcinfo, idem::tables::required_key(fcinfo, 1));
   const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
   Datum values[] = {CStringGetTextDatum(row.attachment->label), JsonbPGetDatum(row.key.json),
                     Int64GetDatum(row.key.hash), JsonbPGetDatum(row.values)};

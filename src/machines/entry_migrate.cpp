@@ -8,6 +8,7 @@
 #include "server/guard.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
+#include "tables/arguments.hpp"
 
 namespace {
 
@@ -232,7 +233,7 @@ std::int64_t run(Task &task) {
 IDEM_FUNCTION(idem_machine_migrate) {
   idem::server::require_writable("idem_machine_migrate()");
   Task task = {};
-  task.relation = idem::machines::open_owned_table(fcinfo, kRel, RowExclusiveLock);
+  task.relation = idem::tables::open_owned_table(fcinfo, kRel, RowExclusiveLock);
   const idem::machines::Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
   task.attachment = idem::machines::find_attachment(
       task.relation, place.home.schema, idem::machines::required_column_name(fcinfo, kCol));

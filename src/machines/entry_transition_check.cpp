@@ -59,14 +59,14 @@ CommandId command_of(const TriggerData &trigger, HeapTuple tuple, TupleTableSlot
 
 void record(Sitting &sitting, const Move &move, const Former *former) {
   if (!sitting.knows_key) {
-    sitting.key = idem::machines::key_of_rows(move.relation, move.attachment->column);
+    sitting.key = idem::tables::key_of_rows(move.relation, move.attachment->column);
     if (sitting.key.columns == 0) idem::machines::refuse_without_key(move.relation);
     sitting.knows_key = true;
   }
   idem::machines::Change change = {};
   change.attachment = sitting.attachment;
   change.edition = move.edition;
-  change.key = idem::machines::key_of_row(sitting.key, move.relation, move.slot);
+  change.key = idem::tables::key_of_row(sitting.key, move.relation, move.slot);
   change.from = move.from.text;
   change.to = move.to.text;
   if (former != nullptr &&

@@ -9,6 +9,8 @@
 #include "server/json_value.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
+#include "tables/arguments.hpp"
+#include "tables/triggers.hpp"
 
 namespace {
 
@@ -66,7 +68,7 @@ bool is_of(const Trigger &trigger, Relation relation, const Attachment &attachme
 void add_triggers(const idem::server::Rows &rows, Relation relation, const Attachment &attachment) {
   bool births = false;
   bool changes = false;
-  const TriggerDesc *triggers = idem::machines::triggers_on(relation);
+  const TriggerDesc *triggers = idem::tables::triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (!is_of(trigger, relation, attachment)) continue;
@@ -89,7 +91,7 @@ void add_triggers(const idem::server::Rows &rows, Relation relation, const Attac
 }
 
 bool has_machine(Relation relation, Oid function) {
-  const TriggerDesc *triggers = idem::machines::triggers_on(relation);
+  const TriggerDesc *triggers = idem::tables::triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
     if (idem::machines::judges_changes(triggers->triggers[i], function)) return true;
   return false;
@@ -153,10 +155,10 @@ NullableDatum column_datum(const Attachment &attachment, AttrNumber column) {
 
 IDEM_FUNCTION(idem_machine_validate) {
   const idem::machines::Place place = idem::machines::place_of(fcinfo->flinfo->fn_oid);
-  Relation relation = idem::machines::open_owned_table(fcinfo, 0, AccessShareLock);
+  Relation relation = idem::tables::open_owned_table(fcinfo, 0, AccessShareLock);
   const idem::server::Rows rows = idem::server::begin_rows(fcinfo);
   const Attachment *attachment = idem::machines::find_attachment(
-      relation, place.home.schema, idem::machines::column_argument(fcinfo, 1));
+      relation, place.home.schema, idem::tables::column_argument(fcinfo, 1));
   const Oid function = idem::machines::transition_check_in(place.home.schema);
   add_values(rows, *attachment);
   add_rows(rows, relation, *attachment);

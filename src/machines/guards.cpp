@@ -1,10 +1,10 @@
 #include "machines/guards.hpp"
 
-#include "machines/row.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/inheritance.hpp"
 #include "server/prelude.hpp"
+#include "tables/row.hpp"
 
 namespace idem::machines {
 
@@ -127,16 +127,16 @@ const char *reason_against(const GuardFunction &guard, Relation relation, HeapTu
 }
 
 void refuse_by_guard(const Move &move, const Guard &guard, const char *reason) {
-  ereport(
-      ERROR,
-      (errcode(server::errcode_of(sqlstate::kGuardRefused)),
-       reason[0] == '\0'
-           ? errmsg("guard %s refused \"%s\"", guard.function, guard.transition)
-           : errmsg("guard %s refused \"%s\": %s", guard.function, guard.transition, reason),
-       errdetail("Machine \"%s\", version %d, from \"%s\" to \"%s\".%s", move.edition->name,
-                 move.edition->version, move.from.text == nullptr ? "NULL" : move.from.text,
-                 move.to.text, row_for_message(move.relation, move.attachment->column, move.slot)),
-       errtablecol(move.relation, move.attachment->column)));
+  ereport(ERROR,
+          (errcode(server::errcode_of(sqlstate::kGuardRefused)),
+           reason[0] == '\0'
+               ? errmsg("guard %s refused \"%s\"", guard.function, guard.transition)
+               : errmsg("guard %s refused \"%s\": %s", guard.function, guard.transition, reason),
+           errdetail("Machine \"%s\", version %d, from \"%s\" to \"%s\".%s", move.edition->name,
+                     move.edition->version, move.from.text == nullptr ? "NULL" : move.from.text,
+                     move.to.text,
+                     tables::row_for_message(move.relation, move.attachment->column, move.slot)),
+           errtablecol(move.relation, move.attachment->column)));
   pg_unreachable();
 }
 

@@ -1,8 +1,8 @@
 #include "machines/judge.hpp"
 
-#include "machines/row.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "tables/row.hpp"
 
 namespace idem::machines {
 
@@ -57,19 +57,21 @@ const char *machine_of(const Move &move) {
   const bool final = move.from.state != kUnknown && machine.state[move.from.state].final;
   const char *ways = move.from.state == kUnknown ? list_states(machine, 0, is_initial)
                                                  : ways_out(machine, move.from.state);
-  ereport(ERROR,
-          (errcode(server::errcode_of(final ? sqlstate::kFinalState : sqlstate::kNotDeclared)),
-           errmsg("%s cannot go from %s to %s", place_of_move(move), quoted(move.from),
-                  quoted(move.to)),
-           final ? errdetail("%s, has %s as a final state.%s", machine_of(move), quoted(move.from),
-                             row_for_message(move.relation, move.attachment->column, move.slot))
-                 : errdetail("%s, allows %s from there.%s", machine_of(move), ways,
-                             row_for_message(move.relation, move.attachment->column, move.slot)),
-           final ? errhint("Nothing leads out of a final state. Writing the same value again is "
-                           "no transition, and succeeds.")
-                 : errhint("Read the row again before you change it; or declare the transition "
-                           "with idem_machine_define."),
-           errtablecol(move.relation, move.attachment->column)));
+  ereport(
+      ERROR,
+      (errcode(server::errcode_of(final ? sqlstate::kFinalState : sqlstate::kNotDeclared)),
+       errmsg("%s cannot go from %s to %s", place_of_move(move), quoted(move.from),
+              quoted(move.to)),
+       final
+           ? errdetail("%s, has %s as a final state.%s", machine_of(move), quoted(move.from),
+                       tables::row_for_message(move.relation, move.attachment->column, move.slot))
+           : errdetail("%s, allows %s from there.%s", machine_of(move), ways,
+                       tables::row_for_message(move.relation, move.attachment->column, move.slot)),
+       final ? errhint("Nothing leads out of a final state. Writing the same value again is "
+                       "no transition, and succeeds.")
+             : errhint("Read the row again before you change it; or declare the transition "
+                       "with idem_machine_define."),
+       errtablecol(move.relation, move.attachment->column)));
   pg_unreachable();
 }
 
@@ -79,7 +81,7 @@ const char *machine_of(const Move &move) {
            errmsg("a row cannot start with %s in %s", quoted(move.to), place_of_move(move)),
            errdetail("%s, starts in %s.%s", machine_of(move),
                      list_states(*move.edition->machine, 0, is_initial),
-                     row_for_message(move.relation, move.attachment->column, move.slot)),
+                     tables::row_for_message(move.relation, move.attachment->column, move.slot)),
            errhint("Insert the row in an initial state and take it on from there. Rows that are "
                    "further on are loaded before the machine is attached."),
            errtablecol(move.relation, move.attachment->column)));
@@ -96,7 +98,7 @@ const char *machine_of(const Move &move) {
                : errmsg("%s cannot be %s", place_of_move(move), quoted(unknown)),
            errdetail("%s, has the states %s.%s", machine_of(move),
                      list_states(*move.edition->machine, 0, is_any),
-                     row_for_message(move.relation, move.attachment->column, move.slot)),
+                     tables::row_for_message(move.relation, move.attachment->column, move.slot)),
            old ? errhint("Move such rows to a state with idem_machine_migrate.")
            : unknown.text == nullptr
                ? errhint("Attach the machine with allow_null => true for rows without a state.")

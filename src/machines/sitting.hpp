@@ -5,8 +5,8 @@
 #include "machines/attachment.hpp"
 #include "machines/guards.hpp"
 #include "machines/judge.hpp"
-#include "machines/row.hpp"
 #include "server/prelude.hpp"
+#include "tables/row.hpp"
 
 namespace idem::machines {
 
@@ -16,7 +16,7 @@ struct Sitting {
   MemoryContext context;
   List *maps;              // StateMap *, the one used last first
   GuardFunction **guards;  // in step with the attachment's; null: not needed yet
-  RowKey key;
+  tables::RowKey key;
   bool knows_key;
   bool collects;  // the end of the statement is told, so that the history can wait for it
 };

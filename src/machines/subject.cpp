@@ -32,17 +32,17 @@ TupleTableSlot *slot_for(Relation relation, HeapTupleHeader row) {
 Relation table_of_row(Relation relation, AttrNumber status, Jsonb *key, LOCKMODE mode) {
   if (relation->rd_rel->relkind != RELKIND_RELATION || !relation->rd_rel->relhassubclass)
     return relation;
-  const KeyCondition condition = read_key(relation, status, key);
+  const tables::KeyCondition condition = tables::read_key(relation, status, key);
   SPI_connect();
-  const FoundRow found = find_row(relation, condition, false);
+  const tables::FoundRow found = tables::find_row(relation, condition, false);
   if (found.row == nullptr) refuse_missing(relation);
   SPI_finish();
   if (found.table == RelationGetRelid(relation)) return relation;
   return relation_open(found.table, mode);
 }
 
-Subject find_subject(Relation relation, const Attachment *attachment, const KeyCondition &key,
-                     bool lock) {
+Subject find_subject(Relation relation, const Attachment *attachment,
+                     const tables::KeyCondition &key, bool lock) {
   Subject subject = {};
   const MemoryContext caller = CurrentMemoryContext;
   subject.relation = relation;
@@ -51,7 +51,7 @@ Subject find_subject(Relation relation, const Attachment *attachment, const KeyC
   subject.sitting.guards =
       static_cast<GuardFunction **>(palloc0((attachment->guards + 1) * sizeof(void *)));
   SPI_connect();
-  const FoundRow found = find_row(relation, key, lock);
+  const tables::FoundRow found = tables::find_row(relation, key, lock);
   if (found.row == nullptr) refuse_missing(relation);
   const MemoryContext inner = MemoryContextSwitchTo(caller);
   subject.slot = slot_for(relation, found.row);

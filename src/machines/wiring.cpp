@@ -1,8 +1,8 @@
 #include "machines/wiring.hpp"
 
-#include "server/inheritance.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
+#include "tables/triggers.hpp"
 
 namespace idem::machines {
 
@@ -10,18 +10,6 @@ namespace {
 
 constexpr const char *kCheck = "idem_transition_check";
 constexpr const char *kPin = "idem_pin_version";
-
-// Operators in a WHEN clause are those of the server, whatever the caller's search_path.
-void execute(const char *sql) {
-  const int level = NewGUCNestLevel();
-  (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-                          GUC_ACTION_SAVE, true, 0, false);
-  SPI_connect();
-  const int code = SPI_execute(sql, false, 0);
-  if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
-  SPI_finish();
-  AtEOXact_GUC(false, level);
-}
 
 void append_argument(StringInfo arguments, const char *argument) {
   appendStringInfo(arguments, "%s%s", arguments->len == 0 ? "" : ", ",
@@ -81,53 +69,31 @@ struct TriggerSql {
   const char *function;
 };
 
-bool is_taken(Oid table, const char *name) {
-  ListCell *cell;
-  foreach (cell, server::descendants_of(table))
-    if (OidIsValid(get_trigger_oid(lfirst_oid(cell), name, true))) return true;
-  return false;
-}
-
-// AFTER a row is stored we come before triggers of users, so that what these do in turn comes later;
-// BEFORE it we come last, to see what they made of the row. Triggers of a column that has been
-// renamed keep its former name.
-const char *free_name(Oid table, const char *column, const TriggerSql &trigger) {
+// AFTER a row is stored we come before triggers of users, so that what these do in turn comes
+// later; BEFORE it we come last, to see what they made of the row.
+const char *name_for(Oid table, const char *column, const TriggerSql &trigger) {
   const char *prefix = strncmp(trigger.events, "BEFORE", 6) == 0 ? "zz_idem" : "_idem";
-  const char *name = makeObjectName(prefix, column, trigger.suffix);
-  for (int number = 2; is_taken(table, name); number++)
-    name = makeObjectName(prefix, column, psprintf("%s%d", trigger.suffix, number));
-  return name;
+  return tables::free_trigger_name(table, prefix, column, trigger.suffix);
 }
 
 void make(Oid table, const Wish &wish, const TriggerSql &trigger) {
-  const char *name = quote_identifier(free_name(table, wish.column, trigger));
+  const char *name = quote_identifier(name_for(table, wish.column, trigger));
   const char *table_name = server::qualified_name(table);
   const char *schema = quote_identifier(get_namespace_name(wish.schema));
-  execute(psprintf("CREATE TRIGGER %s %s ON %s FOR EACH %s%s EXECUTE FUNCTION %s.%s(%s)", name,
-                   trigger.events, table_name, trigger.level,
-                   trigger.when == nullptr ? "" : psprintf(" WHEN (%s)", trigger.when), schema,
-                   trigger.function, arguments_of(wish)));
-  if (wish.always) execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", table_name, name));
-}
-
-// The table and its partitions, locked.
-List *table_and_partitions(Oid table) {
-  List *found = list_make1_oid(table);
-  ListCell *cell;
-  foreach (cell, server::descendants_of(table)) {
-    const Oid one = lfirst_oid(cell);
-    if (one != table && get_rel_relispartition(one)) {
-      LockRelationOid(one, ShareRowExclusiveLock);
-      found = lappend_oid(found, one);
-    }
-  }
-  return found;
+  tables::execute_definition(
+      psprintf("CREATE TRIGGER %s %s ON %s FOR EACH %s%s EXECUTE FUNCTION %s.%s(%s)", name,
+               trigger.events, table_name, trigger.level,
+               trigger.when == nullptr ? "" : psprintf(" WHEN (%s)", trigger.when), schema,
+               trigger.function, arguments_of(wish)));
+  if (wish.always)
+    tables::execute_definition(
+        psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", table_name, name));
 }
 
 // Statement triggers are not inherited, and writes to a partition fire its own only.
 void make_history_triggers(Oid table, const Wish &wish) {
   ListCell *cell;
-  foreach (cell, table_and_partitions(table))
+  foreach (cell, tables::table_and_partitions(table))
     make(lfirst_oid(cell), wish,
          {"history", "AFTER INSERT OR UPDATE", "STATEMENT", nullptr, kCheck});
 }
@@ -137,7 +103,7 @@ List *triggers_of(Oid table, Oid schema, const char *label, bool statement_only)
   List *names = NIL;
   const char *option = psprintf("%s%s", kOptionLabel, label);
   Relation relation = table_open(table, NoLock);
-  const TriggerDesc *triggers = triggers_on(relation);
+  const TriggerDesc *triggers = tables::triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (statement_only && TRIGGER_FOR_ROW(trigger.tgtype)) continue;
@@ -152,7 +118,7 @@ List *triggers_of(Oid table, Oid schema, const char *label, bool statement_only)
 List *labels_of(Oid table, Oid schema) {
   List *labels = NIL;
   Relation relation = table_open(table, NoLock);
-  const TriggerDesc *triggers = triggers_on(relation);
+  const TriggerDesc *triggers = tables::triggers_on(relation);
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
     const Trigger &trigger = triggers->triggers[i];
     if (TRIGGER_FOR_ROW(trigger.tgtype) || get_func_namespace(trigger.tgfoid) != schema) continue;
@@ -196,13 +162,13 @@ void drop_orphans(Oid table, Oid schema) {
 
 void drop_triggers(Oid table, Oid schema, const char *label) {
   ListCell *cell;
-  foreach (cell, table_and_partitions(table)) {
+  foreach (cell, tables::table_and_partitions(table)) {
     const Oid one = lfirst_oid(cell);
     ListCell *name;
     foreach (name, triggers_of(one, schema, label, one != table))
-      execute(psprintf("DROP TRIGGER %s ON %s",
-                       quote_identifier(static_cast<const char *>(lfirst(name))),
-                       server::qualified_name(one)));
+      tables::execute_definition(psprintf("DROP TRIGGER %s ON %s",
+                                          quote_identifier(static_cast<const char *>(lfirst(name))),
+                                          server::qualified_name(one)));
   }
 }
 

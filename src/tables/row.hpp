@@ -7,7 +7,7 @@
 
 #include "server/prelude.hpp"
 
-namespace idem::machines {
+namespace idem::tables {
 
 // Columns that tell a table's rows apart.
 struct RowKey {
@@ -15,12 +15,10 @@ struct RowKey {
   AttrNumber column[INDEX_MAX_KEYS];
 };
 
-// The primary key, or else the unique index that identifies rows to replication. Without the status
-// column, which a table that is partitioned by it must have there: a row keeps its name.
-RowKey key_of_rows(Relation relation, AttrNumber status);
-
-// Raises 55000: the history could not name the table's rows.
-[[noreturn]] void refuse_without_key(Relation relation);
+// The primary key, or else the unique index that identifies rows to replication. Without the column
+// `left_out` (or InvalidAttrNumber), which changes in a row's life, such as a status that a table
+// partitioned by it must have there: a row keeps its name.
+RowKey key_of_rows(Relation relation, AttrNumber left_out);
 
 // The key of a row: as jsonb, in which numbers and booleans are such and everything else is a string,
 // dates and times as ISO 8601 whatever the session's DateStyle; and as a number by which an index
@@ -45,10 +43,10 @@ struct KeyCondition {
   Datum values[INDEX_MAX_KEYS + 1];
 };
 
-// Reads a key: an object with the columns of a unique index, among which the status may be left
-// out, or a bare value for a primary key of one column. Leaves room for one more parameter. Raises
+// Reads a key: an object with the columns of a unique index, among which `left_out` may be missing,
+// or a bare value for a primary key of one column. Leaves room for one more parameter. Raises
 // ID400 for anything else, and whatever the input function of a column's type raises.
-KeyCondition read_key(Relation relation, AttrNumber status, Jsonb *key);
+KeyCondition read_key(Relation relation, AttrNumber left_out, Jsonb *key);
 
 // The same for the key that a condition names, or null: it names other columns.
 const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCondition &condition);
@@ -66,6 +64,6 @@ struct FoundRow {
 FoundRow find_row(Relation relation, const KeyCondition &key, bool lock);
 
 // The key for a message: " Row: {"id": 42}." or nothing where the caller might not read it.
-const char *row_for_message(Relation relation, AttrNumber status, TupleTableSlot *slot);
+const char *row_for_message(Relation relation, AttrNumber left_out, TupleTableSlot *slot);
 
-}  // namespace idem::machines
+}  // namespace idem::tables

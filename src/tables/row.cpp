@@ -1,4 +1,4 @@
-#include "machines/row.hpp"
+#include "tables/row.hpp"
 
 #include "server/compat.hpp"
 #include "server/guard.hpp"
@@ -6,7 +6,7 @@
 #include "server/names.hpp"
 #include "server/prelude.hpp"
 
-namespace idem::machines {
+namespace idem::tables {
 
 namespace {
 
@@ -16,12 +16,12 @@ bool identifies_rows(Relation index) {
          RelationGetIndexPredicate(index) == NIL && RelationGetIndexExpressions(index) == NIL;
 }
 
-// All columns, or those without the status if any is left then.
-RowKey columns_of(Relation index, AttrNumber status) {
+// All columns, or those without the one to leave out if any is left then.
+RowKey columns_of(Relation index, AttrNumber left_out) {
   RowKey key = {};
   const int columns = index->rd_index->indnkeyatts;
   for (int i = 0; i < columns; i++)
-    if (columns == 1 || index->rd_index->indkey.values[i] != status)
+    if (columns == 1 || index->rd_index->indkey.values[i] != left_out)
       key.column[key.columns++] = index->rd_index->indkey.values[i];
   return key;
 }
@@ -154,9 +154,9 @@ void read_values(const RowKey &key, TupleTableSlot *slot, NullableDatum *values)
     values[i].value = slot_getattr(slot, key.column[i], &values[i].isnull);
 }
 
-[[noreturn]] void refuse_key(Relation relation, AttrNumber status, Jsonb *key,
+[[noreturn]] void refuse_key(Relation relation, AttrNumber left_out, Jsonb *key,
                              const char *problem) {
-  const RowKey primary = key_of_rows(relation, status);
+  const RowKey primary = key_of_rows(relation, left_out);
   StringInfoData example;
   initStringInfo(&example);
   for (int i = 0; i < primary.columns; i++)
@@ -208,13 +208,13 @@ bool has_columns(Jsonb *key, Relation relation, const RowKey &columns) {
   return true;
 }
 
-// The columns of the index that the key has, which are all but for the status; none if it does not
-// fit.
-RowKey fitting_columns(Jsonb *key, Relation relation, Relation index, AttrNumber status) {
+// The columns of the index that the key has, which are all but for the one that may be left out;
+// none if it does not fit.
+RowKey fitting_columns(Jsonb *key, Relation relation, Relation index, AttrNumber left_out) {
   if (!identifies_rows(index) || index->rd_rel->relam != BTREE_AM_OID) return {};
   if (!is_object(key) && !index->rd_index->indisprimary) return {};
-  for (const AttrNumber left_out : {AttrNumber{InvalidAttrNumber}, status}) {
-    const RowKey columns = columns_of(index, left_out);
+  for (const AttrNumber missing : {AttrNumber{InvalidAttrNumber}, left_out}) {
+    const RowKey columns = columns_of(index, missing);
     if (has_columns(key, relation, columns)) return columns;
   }
   return {};
@@ -230,14 +230,15 @@ JsonbValue as_written(const JsonbValue &value) {
 }
 
 void add_condition(KeyCondition *condition, Relation relation, Relation index,
-                   const RowKey &columns, AttrNumber status, Jsonb *key) {
+                   const RowKey &columns, AttrNumber left_out, Jsonb *key) {
   for (int i = 0; i < columns.columns; i++) {
     const AttrNumber column = columns.column[i];
     const char *name = get_attname(RelationGetRelid(relation), column, false);
     JsonbValue scalar;
     if (!is_object(key)) (void)JsonbExtractScalar(&key->root, &scalar);
     const JsonbValue &value = is_object(key) ? *member(key, name) : scalar;
-    if (value.type == jbvNull) refuse_key(relation, status, key, "a key must not have null in it");
+    if (value.type == jbvNull)
+      refuse_key(relation, left_out, key, "a key must not have null in it");
     const Oid type = getBaseType(get_atttype(RelationGetRelid(relation), column));
     condition->columns[condition->parameters] = column;
     condition->types[condition->parameters] = type;
@@ -277,7 +278,7 @@ bool may_see_rows(Relation relation) {
 
 }  // namespace
 
-RowKey key_of_rows(Relation relation, AttrNumber status) {
+RowKey key_of_rows(Relation relation, AttrNumber left_out) {
   RowKey key = {};
   // Also has the relation learn which index is the primary key.
   list_free(RelationGetIndexList(relation));
@@ -285,18 +286,9 @@ RowKey key_of_rows(Relation relation, AttrNumber status) {
       OidIsValid(relation->rd_pkindex) ? relation->rd_pkindex : RelationGetReplicaIndex(relation);
   if (!OidIsValid(identity)) return key;
   Relation index = index_open(identity, AccessShareLock);
-  key = columns_of(index, status);
+  key = columns_of(index, left_out);
   index_close(index, AccessShareLock);
   return key;
-}
-
-void refuse_without_key(Relation relation) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("table \"%s\" has no primary key, by which the history could name its "
-                         "rows",
-                         RelationGetRelationName(relation)),
-                  errhint("Add a primary key, or attach the machine without history.")));
-  pg_unreachable();
 }
 
 Jsonb *values_of_key(const RowKey &key, Relation relation, TupleTableSlot *slot) {
@@ -335,19 +327,19 @@ const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCon
   return array_of_key(key, relation, values);
 }
 
-KeyCondition read_key(Relation relation, AttrNumber status, Jsonb *key) {
+KeyCondition read_key(Relation relation, AttrNumber left_out, Jsonb *key) {
   KeyCondition condition = {};
   initStringInfo(&condition.sql);
   ListCell *cell;
   foreach (cell, RelationGetIndexList(relation)) {
     Relation index = index_open(lfirst_oid(cell), AccessShareLock);
     if (condition.parameters == 0)
-      add_condition(&condition, relation, index, fitting_columns(key, relation, index, status),
-                    status, key);
+      add_condition(&condition, relation, index, fitting_columns(key, relation, index, left_out),
+                    left_out, key);
     index_close(index, AccessShareLock);
   }
   if (condition.parameters == 0)
-    refuse_key(relation, status, key,
+    refuse_key(relation, left_out, key,
                psprintf("the key does not name the columns of a unique key of table \"%s\"",
                         RelationGetRelationName(relation)));
   return condition;
@@ -377,12 +369,12 @@ FoundRow find_row(Relation relation, const KeyCondition &key, bool lock) {
   return found;
 }
 
-const char *row_for_message(Relation relation, AttrNumber status, TupleTableSlot *slot) {
-  const RowKey key = key_of_rows(relation, status);
+const char *row_for_message(Relation relation, AttrNumber left_out, TupleTableSlot *slot) {
+  const RowKey key = key_of_rows(relation, left_out);
   if (key.columns == 0 || !may_see_rows(relation)) return "";
   Jsonb *json = key_of_row(key, relation, slot).json;
   return psprintf(" Row: %s.",
                   JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json))));
 }
 
-}  // namespace idem::machines
+}  // namespace idem::tables
