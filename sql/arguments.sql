@@ -19,6 +19,7 @@ INSERT INTO plain_values VALUES
     ('transitions', '{{a,b}}'), ('machine', 'plain'), ('history', 'false'), ('guards', '{}'), ('allow_null', 'false'),
     ('always', 'false'), ('machine_col', 'machine'), ('version_col', 'v'), ('validate', 'true'),
     ('states', '{"new": "paid"}'), ('version', '1'), ('format', 'mermaid'), ('from_state', 'new'),
+    ('msg_id', 'm'), ('hash', '\x01'), ('stream', 'arguments'),
     ('to_state', 'paid'), ('event', 'pay'), ('event_id', 'e'), ('ttl', '1 min'), ('delay', '1 s'), ('at_least', '1 s');
 INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
 -- Machines have a table and a name of their own.

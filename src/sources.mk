@@ -112,7 +112,9 @@ SERVER_SOURCES = src/module.cpp \
 	src/records/table.cpp \
 	src/records/user_statement.cpp \
 	src/records/wake.cpp \
+	src/streams/entry_accept_id.cpp \
 	src/streams/entry_stream.cpp \
+	src/streams/messages.cpp \
 	src/streams/settings.cpp \
 	src/streams/stream.cpp \
 	src/streams/table.cpp \
@@ -134,7 +136,8 @@ SQL_PIECES = src/records/types.sql \
 	src/locks/views.sql \
 	src/streams/types.sql \
 	src/streams/tables.sql \
-	src/streams/functions.sql
+	src/streams/functions.sql \
+	src/streams/messages.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

@@ -25,7 +25,7 @@ Datum interval_of(Micros micros) {
 
 Claim empty_claim(ClaimOutcome outcome) {
   return {outcome, kNull, kNull, kNull, kNull, kNull, kNull, kNull,
-          kNull,   kNull, kNull, kNull, kNull, kNull, false};
+          kNull,   kNull, kNull, kNull, kNull, kNull, false, kNull};
 }
 
 // What a caller without the claim may see of it.
@@ -49,6 +49,7 @@ Claim replay(const Record &record) {
   claim.owner = column(record, Column::owner);
   claim.lease_expires_at = column(record, Column::lease_expires_at);
   claim.expires_at = column(record, Column::expires_at);
+  claim.created_at = column(record, Column::created_at);
   return claim;
 }
 
@@ -81,6 +82,17 @@ Claim started(const Grant &grant, std::int32_t attempt, TimestampTz expires_at) 
   claim.owner = {PointerGetDatum(grant.owner), grant.owner == nullptr};
   claim.lease_expires_at = present(TimestampTzGetDatum(grant.lease_expires_at));
   claim.expires_at = present(TimestampTzGetDatum(expires_at));
+  return claim;
+}
+
+Claim settled(const Grant &grant) {
+  Claim claim = started(grant, 1, grant.expires_at);
+  claim.outcome = ClaimOutcome::finished;
+  claim.code = grant.outcome->code;
+  claim.result = grant.outcome->result;
+  claim.body = grant.outcome->body;
+  claim.failed = present(BoolGetDatum(grant.outcome->status == Status::failed));
+  claim.created_at = present(TimestampTzGetDatum(grant.granted_at));
   return claim;
 }
 

@@ -11,6 +11,8 @@ namespace idem::records {
 
 // The claim is the caller's, as new or as the next attempt at what `record` had begun.
 Claim started(const Grant &grant, std::int32_t attempt, TimestampTz expires_at);
+// Or it is over already.
+Claim settled(const Grant &grant);
 Claim resumed(const Grant &grant, const Handover &handover, const Record &record);
 
 // The verdict on what was seen, where that gives the caller no claim.

@@ -18,27 +18,29 @@ using server::Statement;
   " AND token OPERATOR(pg_catalog.=) $3 AND status OPERATOR(pg_catalog.=) 'in_progress'"
 
 Statement insert_statement = {
-    "INSERT INTO @idem_records (scope, key, status, token, attempt, owner, created_at,"
-    " lease_expires_at, expires_at, fingerprint, code, checkpoint_data)"
-    " VALUES ($1, $2, 'in_progress', $3, 1, $4, $5, $6, $7, $8, $9, $10)"
+    "INSERT INTO @idem_records (scope, key, token, attempt, owner, created_at,"
+    " lease_expires_at, expires_at, fingerprint, code, checkpoint_data, status, completed_at,"
+    " result, body)"
+    " VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
     " ON CONFLICT (scope, key) DO NOTHING",
-    10,
+    14,
     {TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID,
-     INT4OID, JSONBOID}};
+     INT4OID, JSONBOID, TEXTOID, TIMESTAMPTZOID, JSONBOID, BYTEAOID}};
 
 #define AS_EXPECTED                                                             \
   THE_RECORD                                                                    \
-  " AND token OPERATOR(pg_catalog.=) $11 AND status OPERATOR(pg_catalog.=) $12" \
-  " AND lease_expires_at OPERATOR(pg_catalog.=) $13"
-#define CLAIM_AS_NEW                                                                      \
-  "UPDATE @idem_records SET status = 'in_progress', token = $3, attempt = 1, owner = $4," \
-  " created_at = $5, lease_expires_at = $6, expires_at = $7, fingerprint = $8,"           \
-  " completed_at = NULL, code = $9, result = NULL, body = NULL, checkpoint = NULL,"       \
-  " checkpoint_data = $10 WHERE " AS_EXPECTED
+  " AND token OPERATOR(pg_catalog.=) $15 AND status OPERATOR(pg_catalog.=) $16" \
+  " AND lease_expires_at OPERATOR(pg_catalog.=) $17"
+#define CLAIM_AS_NEW                                                               \
+  "UPDATE @idem_records SET token = $3, attempt = 1, owner = $4, created_at = $5," \
+  " lease_expires_at = $6, expires_at = $7, fingerprint = $8, code = $9,"          \
+  " checkpoint = NULL, checkpoint_data = $10, status = $11, completed_at = $12,"   \
+  " result = $13, body = $14 WHERE " AS_EXPECTED
 #define RECLAIM_PARAMETERS                                                                        \
-  13, {                                                                                           \
+  17, {                                                                                           \
     TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID, \
-        INT4OID, JSONBOID, INT8OID, TEXTOID, TIMESTAMPTZOID                                       \
+        INT4OID, JSONBOID, TEXTOID, TIMESTAMPTZOID, JSONBOID, BYTEAOID, INT8OID, TEXTOID,         \
+        TIMESTAMPTZOID                                                                            \
   }
 
 Statement reclaim_statement = {CLAIM_AS_NEW, RECLAIM_PARAMETERS};
@@ -75,6 +77,14 @@ Statement renew_statement = {
     " lease_expires_at = $6, expires_at = COALESCE($7, expires_at) WHERE " THE_CLAIM,
     7,
     {TEXTOID, TEXTOID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID}};
+
+Statement redate_statement = {
+    "UPDATE @idem_records SET created_at = COALESCE($4, created_at),"
+    " completed_at = COALESCE($4, completed_at), expires_at = GREATEST(expires_at, $5)"
+    " WHERE " THE_RECORD
+    " AND token OPERATOR(pg_catalog.=) $3 AND status OPERATOR(pg_catalog.<>) 'in_progress'",
+    5,
+    {TEXTOID, TEXTOID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID}};
 
 Statement settle_statement = {
     "UPDATE @idem_records SET status = $4, code = $5, result = $6, body = $7,"
@@ -145,8 +155,8 @@ Statement look_statement = {
 
 // Parameters of one execution, in order.
 struct Parameters {
-  Datum values[14];
-  char nulls[14];
+  Datum values[17];
+  char nulls[17];
   int count;
 
   void add(Datum value) {
@@ -172,7 +182,7 @@ Parameters parameters_for(const Identity &id) {
   return parameters;
 }
 
-// The first ten parameters of the statements that make a claim as new.
+// The first parameters of the statements that make a claim as new, or settle one at once.
 Parameters parameters_for(const Identity &id, const Grant &grant) {
   Parameters parameters = parameters_for(id);
   parameters.add(Int64GetDatum(grant.token));
@@ -181,8 +191,14 @@ Parameters parameters_for(const Identity &id, const Grant &grant) {
   parameters.add_time(grant.lease_expires_at);
   parameters.add_time(grant.expires_at);
   parameters.add_pointer(grant.fingerprint);
-  parameters.add(grant.grace);
+  const Outcome *outcome = grant.outcome;
+  constexpr NullableDatum kNull = {0, true};
+  parameters.add(outcome != nullptr ? outcome->code : grant.grace);
   parameters.add(grant.data);
+  parameters.add_status(outcome != nullptr ? outcome->status : Status::in_progress);
+  parameters.add(NullableDatum{TimestampTzGetDatum(grant.granted_at), outcome == nullptr});
+  parameters.add(outcome != nullptr ? outcome->result : kNull);
+  parameters.add(outcome != nullptr ? outcome->body : kNull);
   return parameters;
 }
 
@@ -258,6 +274,15 @@ bool take_over_by_sql(const RecordsTable &table, const Identity &id, const Grant
   }
   SPI_finish();
   return taken;
+}
+
+bool redate_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token,
+                   NullableDatum created_at, TimestampTz expires_at) {
+  Parameters parameters = parameters_for(id);
+  parameters.add(Int64GetDatum(token));
+  parameters.add(created_at);
+  parameters.add_time(expires_at);
+  return wrote(redate_statement, table, parameters);
 }
 
 bool settle_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token,

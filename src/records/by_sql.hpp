@@ -14,6 +14,8 @@ Sighting look_by_sql(const RecordsTable &table, const Identity &id, bool read_on
 bool insert_by_sql(const RecordsTable &table, const Identity &id, const Grant &grant);
 bool take_over_by_sql(const RecordsTable &table, const Identity &id, const Grant &grant,
                       const RecordState &expected, Handover *handover);
+bool redate_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token,
+                   NullableDatum created_at, TimestampTz expires_at);
 bool settle_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token,
                    const Outcome &outcome);
 bool release_by_sql(const RecordsTable &table, const Identity &id, std::int64_t token);

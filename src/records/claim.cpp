@@ -63,11 +63,18 @@ TimestampTz record_end(const Attempt &attempt, Micros grace) {
                   retain_deadline(*attempt.settings, attempt.request->retain, grant.granted_at));
 }
 
+// What is settled at once needs no lease.
+TimestampTz end_of_lease(const Attempt &attempt, TimestampTz granted_at) {
+  if (attempt.request->outcome != nullptr) return granted_at;
+  return lease_deadline(*attempt.settings, attempt.request->lease, granted_at);
+}
+
 void draw_grant(Attempt &attempt) {
   const BeginRequest &request = *attempt.request;
   Grant &grant = attempt.grant;
   grant.granted_at = GetCurrentTimestamp();
-  grant.lease_expires_at = lease_deadline(*attempt.settings, request.lease, grant.granted_at);
+  grant.lease_expires_at = end_of_lease(attempt, grant.granted_at);
+  grant.outcome = request.outcome;
   grant.owner = owner_or_application(request.owner);
   grant.fingerprint = request.fingerprint;
   grant.grace = grant.data = {0, true};
@@ -120,9 +127,13 @@ void renew_if_stale(Attempt &attempt) {
   if (!stale(attempt.grant)) return;
   const std::int64_t token = attempt.grant.token;
   draw_grant(attempt);
-  if (!renew(*attempt.table, attempt.request->id, attempt.grant, token,
-             attempt.step != BeginStep::take_over))
-    elog(ERROR, "claim disappeared within its own transaction");
+  const Identity &id = attempt.request->id;
+  const bool renewed =
+      attempt.grant.outcome != nullptr
+          ? redate(*attempt.table, id, token,
+                   {TimestampTzGetDatum(attempt.grant.granted_at), false}, attempt.grant.expires_at)
+          : renew(*attempt.table, id, attempt.grant, token, attempt.step != BeginStep::take_over);
+  if (!renewed) elog(ERROR, "claim disappeared within its own transaction");
 }
 
 bool try_claim(void *argument) {
@@ -279,12 +290,19 @@ bool is_claiming(BeginStep step) {
 }
 
 Claim granted(const Attempt &attempt, const Sighting &sighting) {
+  if (attempt.grant.outcome != nullptr) return settled(attempt.grant);
   remember_claim(attempt.request->id, attempt.grant.token);
   if (attempt.step == BeginStep::take_over)
     return resumed(attempt.grant, attempt.handover, sighting.record);
   Claim claim = started(attempt.grant, 1, attempt.grant.expires_at);
   claim.after_loss = attempt.step == BeginStep::reclaim && lost(*attempt.expected);
   return claim;
+}
+
+// Whoever brings the outcome resumes nobody's work.
+BeginStep step_of(const BeginVerdict &verdict, const BeginRequest &request) {
+  const bool settles = verdict.step == BeginStep::take_over && request.outcome != nullptr;
+  return settles ? BeginStep::reclaim : verdict.step;
 }
 
 Claim contend(RecordsTable &table, const BeginRequest &request, const ScopeSettings &settings,
@@ -305,7 +323,7 @@ Claim contend(RecordsTable &table, const BeginRequest &request, const ScopeSetti
     if (!is_claiming(verdict.step)) return answer(verdict, sighting);
 
     const bool competitor = sighting.presence == Presence::uncommitted;
-    Attempt attempt = {&table,     &request, &settings, state, verdict.step,
+    Attempt attempt = {&table,     &request, &settings, state, step_of(verdict, request),
                        competitor, {},       {},        {},    {}};
     switch (try_claim_within(attempt, wait, waiter.patience)) {
       case Tried::claimed:

@@ -25,11 +25,12 @@ struct BeginRequest {
   const Interval *wait;      // null: for open transactions only
   const text *owner;         // null: application_name
   const LockTerms *lock;     // null: a claim
+  const Outcome *outcome;    // null: the work is to be done; otherwise what the key gets at once
 };
 
 enum class ClaimOutcome {
   started,
-  finished,  // idem_execute: started, run and stored in one call
+  finished,  // begun and settled in one call
   replayed,
   in_progress,
   mismatch,
@@ -45,9 +46,12 @@ struct Claim {
   // Of locks only.
   NullableDatum holder_data;
   bool after_loss;
+  // Of a result, new or known: since when.
+  NullableDatum created_at;
 };
 
-// Claims the key or says why not. Writes nothing unless the outcome is `started`. Raises 40001 when
+// Claims the key, or settles it at once where the request brings the outcome, or says why not.
+// Writes nothing unless the outcome is `started` or `finished`. Raises 40001 when
 // the record changed under a transaction-wide snapshot or the race for it does not settle, and
 // whatever a lock wait raises when `wait` is null. For a lock a null `wait` means for ever, the
 // table must be described with home.newest set, and the caller's lock_timeout counts for every wait.

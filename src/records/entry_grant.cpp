@@ -32,7 +32,9 @@ constexpr const char *kForApplications[] = {"idem_begin",
                                             "idem_fence",
                                             "idem_session_lock",
                                             "idem_session_unlock",
-                                            "idem_xact_lock"};
+                                            "idem_xact_lock",
+                                            "idem_accept_id",
+                                            "idem_accept_forget"};
 
 constexpr const char *kForOperators[] = {
     "idem_resolve",          "idem_forget",          "idem_purge",
@@ -45,7 +47,8 @@ constexpr const char *kForOperators[] = {
     "idem_lock_hash",        "idem_durable_locks",   "idem_stream_set",
     "idem_stream_reset"};
 
-constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant"};
+constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant",
+                                  "idem_message_acceptance"};
 constexpr const char *kTablesForOperators[] = {
     "idem_records",  "idem_scopes",         "idem_archive",
     "idem_expiries", "idem_cleanup_paused", "idem_stat_cleanup",

@@ -60,7 +60,8 @@ Record record_of(const Identity &id, const Grant &grant) {
   memset(record.nulls, true, sizeof(record.nulls));
   record.set(Column::scope, {PointerGetDatum(id.scope), false});
   record.set(Column::key, {PointerGetDatum(id.key), false});
-  record.set(Column::status, {CStringGetTextDatum(status_name(Status::in_progress)), false});
+  const Status status = grant.outcome != nullptr ? grant.outcome->status : Status::in_progress;
+  record.set(Column::status, {CStringGetTextDatum(status_name(status)), false});
   record.set(Column::token, {Int64GetDatum(grant.token), false});
   record.set(Column::attempt, {Int32GetDatum(1), false});
   record.set(Column::owner, {PointerGetDatum(grant.owner), grant.owner == nullptr});
@@ -71,6 +72,11 @@ Record record_of(const Identity &id, const Grant &grant) {
              {PointerGetDatum(grant.fingerprint), grant.fingerprint == nullptr});
   record.set(Column::code, grant.grace);
   record.set(Column::checkpoint_data, grant.data);
+  if (grant.outcome == nullptr) return record;
+  record.set(Column::completed_at, {TimestampTzGetDatum(grant.granted_at), false});
+  record.set(Column::code, grant.outcome->code);
+  record.set(Column::result, grant.outcome->result);
+  record.set(Column::body, grant.outcome->body);
   return record;
 }
 

@@ -35,6 +35,13 @@ struct Sighting {
   Record record;  // only when present
 };
 
+struct Outcome {
+  Status status;  // finished or failed
+  NullableDatum code;
+  NullableDatum result;
+  NullableDatum body;
+};
+
 // What a new claim writes. `owner` and `fingerprint` may be null.
 struct Grant {
   std::int64_t token;
@@ -45,13 +52,8 @@ struct Grant {
   TimestampTz expires_at;
   NullableDatum grace;  // integer, milliseconds: how long after the lease the claim stays shut
   NullableDatum data;   // jsonb, for those who find the key taken
-};
-
-struct Outcome {
-  Status status;  // finished or failed
-  NullableDatum code;
-  NullableDatum result;
-  NullableDatum body;
+  const Outcome
+      *outcome;  // what the record holds from its first moment on; null: it is in progress
 };
 
 enum class Written {

@@ -72,6 +72,19 @@ Written take_over_directly(const RecordsTable &table, const Identity &id, const 
   });
 }
 
+bool redate_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
+                     NullableDatum created_at, TimestampTz expires_at) {
+  return rewrite(table, id, kPatiently, [&](Record &record) {
+           const RecordState &state = record.state;
+           if (state.token != token || state.status == Status::in_progress) return false;
+           record.set(Column::expires_at, time(Max(state.expires_at, expires_at)));
+           if (created_at.isnull) return true;
+           record.set(Column::created_at, created_at);
+           record.set(Column::completed_at, created_at);
+           return true;
+         }) == Written::yes;
+}
+
 bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
                      const Outcome &outcome) {
   return rewrite_claim(table, id, token, kPatiently, [&](Record &record) {

@@ -14,6 +14,8 @@ Written reclaim_directly(const RecordsTable &table, const Identity &id, const Gr
                          const RecordState &expected, const Manner &manner);
 Written take_over_directly(const RecordsTable &table, const Identity &id, const Grant &grant,
                            const RecordState &expected, const Manner &manner, Handover *handover);
+bool redate_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
+                     NullableDatum created_at, TimestampTz expires_at);
 bool settle_directly(const RecordsTable &table, const Identity &id, std::int64_t token,
                      const Outcome &outcome);
 bool release_directly(const RecordsTable &table, const Identity &id, std::int64_t token);

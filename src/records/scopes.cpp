@@ -92,8 +92,13 @@ Interval seconds(int count) {
 }  // namespace
 
 ScopeSettings scope_settings(const RecordsTable &table, const text *scope) {
+  const ScopeSettings settings = own_scope_settings(table, scope);
+  require_member(settings.member, scope);
+  return settings;
+}
+
+ScopeSettings own_scope_settings(const RecordsTable &table, const text *scope) {
   const CachedScope found = look_up(table, scope);
-  require_member(found.settings.member, scope);
   ScopeSettings settings = found.settings;
   if (!found.has_max_result_bytes)
     settings.max_result_bytes = server::settings.default_max_result_bytes;

@@ -196,6 +196,28 @@ void checkpoint_claim(const RecordsTable &table, const Presented &claim,
   if (step != TokenStep::allow) refuse(step, claim.id);
 }
 
+bool prolong_result(const RecordsTable &table, const Identity &id, TimestampTz until) {
+  for (int round = 0; round < kWriteRounds; round++) {
+    const Sighting sighting = look_surely(table, id);
+    const RecordState &state = sighting.record.state;
+    if (sighting.presence != Presence::present || state.status == Status::in_progress) return false;
+    if (state.expires_at >= until) return true;
+    if (redate(table, id, state.token, {0, true}, until)) return true;
+  }
+  give_up(id);
+}
+
+bool forget_result(const RecordsTable &table, const Identity &id) {
+  for (int round = 0; round < kWriteRounds; round++) {
+    const Sighting sighting = look_surely(table, id);
+    const RecordState &state = sighting.record.state;
+    if (sighting.presence != Presence::present || state.status == Status::in_progress) return false;
+    const bool counted = !expired(state, GetCurrentTimestamp());
+    if (forget(table, id, state)) return counted;
+  }
+  give_up(id);
+}
+
 TokenStep try_release(const RecordsTable &table, const Presented &claim) {
   const TokenStep step = write_as_owner(
       table, claim, [&](std::int64_t token) { return release(table, claim.id, token); });

@@ -29,6 +29,12 @@ TimestampTz extend_claim(const RecordsTable &table, const Presented &claim, cons
 void checkpoint_claim(const RecordsTable &table, const Presented &claim,
                       const ScopeSettings &settings, Datum name, NullableDatum data);
 
+// Keeps a result until that time at least; false when there is none (any more).
+bool prolong_result(const RecordsTable &table, const Identity &id, TimestampTz until);
+
+// Removes a result before its time; false when there is none that counts.
+bool forget_result(const RecordsTable &table, const Identity &id);
+
 // What locks need of this. Each tells instead of raising why it did nothing; `unknown` when no token
 // was presented and this session knows of none.
 TokenStep try_release(const RecordsTable &table, const Presented &claim);

@@ -73,6 +73,12 @@ bool renew(const RecordsTable &table, const Identity &id, const Grant &grant, st
                                    : renew_by_sql(table, id, grant, token, first_attempt);
 }
 
+bool redate(const RecordsTable &table, const Identity &id, std::int64_t token,
+            NullableDatum created_at, TimestampTz expires_at) {
+  return may_write_directly(table) ? redate_directly(table, id, token, created_at, expires_at)
+                                   : redate_by_sql(table, id, token, created_at, expires_at);
+}
+
 bool settle(const RecordsTable &table, const Identity &id, std::int64_t token,
             const Outcome &outcome) {
   return may_write_directly(table) ? settle_directly(table, id, token, outcome)

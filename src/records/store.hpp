@@ -55,6 +55,11 @@ Written take_over(const RecordsTable &table, const Identity &id, const Grant &gr
 bool renew(const RecordsTable &table, const Identity &id, const Grant &grant, std::int64_t token,
            bool first_attempt);
 
+// Dates a record that is no claim (any more) anew: when it began, unless NULL, and when it ends,
+// which never comes earlier.
+bool redate(const RecordsTable &table, const Identity &id, std::int64_t token,
+            NullableDatum created_at, TimestampTz expires_at);
+
 bool settle(const RecordsTable &table, const Identity &id, std::int64_t token,
             const Outcome &outcome);
 bool release(const RecordsTable &table, const Identity &id, std::int64_t token);

@@ -12,7 +12,7 @@ struct Statement {
   // '@' stands for the quoted schema and a dot.
   const char *sql;
   int parameters;
-  Oid types[14];
+  Oid types[17];
   SPIPlanPtr plan = nullptr;
   Oid schema = InvalidOid;
   NameData schema_name = {};
