@@ -22,6 +22,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/server/months.cpp \
 	src/server/objects.cpp \
 	src/server/owner.cpp \
+	src/server/row_access.cpp \
 	src/server/rows.cpp \
 	src/server/settings.cpp \
 	src/server/statement.cpp \
