@@ -80,6 +80,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/machines/guards.cpp \
 	src/machines/history_writer.cpp \
 	src/machines/judge.cpp \
+	src/machines/judging.cpp \
 	src/machines/migration.cpp \
 	src/machines/moved.cpp \
 	src/machines/sitting.cpp \
@@ -120,6 +121,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/streams/stream.cpp \
 	src/streams/table.cpp \
 	src/tables/arguments.cpp \
+	src/tables/descriptions.cpp \
 	src/tables/row.cpp \
 	src/tables/triggers.cpp
 

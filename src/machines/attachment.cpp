@@ -4,6 +4,7 @@
 #include "server/inheritance.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
+#include "tables/descriptions.hpp"
 #include "tables/triggers.hpp"
 
 namespace idem::machines {
@@ -181,72 +182,20 @@ bool describe(Relation relation, const Trigger &trigger, Attachment *attachment,
   return true;
 }
 
-struct Cached {
-  Oid trigger;
-  Oid relation;
-  bool valid;
-  const Attachment *attachment;
-  MemoryContext context;
-};
-
-HTAB *cache = nullptr;
-// Tells whether anything changed while an attachment was described.
-uint64 changes = 0;
-
-void on_relation_change(Datum, Oid relation) {
-  changes++;
-  HASH_SEQ_STATUS scan;
-  hash_seq_init(&scan, cache);
-  for (void *entry; (entry = hash_seq_search(&scan)) != nullptr;) {
-    auto *cached = static_cast<Cached *>(entry);
-    if (!OidIsValid(relation) || cached->relation == relation ||
-        (cached->valid && cached->attachment->place.machines == relation))
-      cached->valid = false;
-  }
+const void *describe_or_raise(Relation relation, const Trigger &trigger, Oid *other) {
+  auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));
+  Problem problem;
+  if (!describe(relation, trigger, attachment, &problem))
+    ereport(ERROR, (errcode(problem.code), errmsg("%s", problem.message),
+                    errhint("%s", problem.hint), errtable(relation)));
+  *other = attachment->place.machines;
+  return attachment;
 }
 
-void on_label_change(Datum argument, int, uint32) {
-  on_relation_change(argument, InvalidOid);
-}
+tables::Descriptions attachments = {"pg_idem attachments", describe_or_raise};
 
-void prepare_cache() {
-  if (cache != nullptr) return;
-  HASHCTL control = {};
-  control.keysize = sizeof(Oid);
-  control.entrysize = sizeof(Cached);
-  control.hcxt = CacheMemoryContext;
-  cache = hash_create("pg_idem attachments", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-  CacheRegisterRelcacheCallback(on_relation_change, Datum{0});
-  // Of enumerations.
-  CacheRegisterSyscacheCallback(ENUMOID, on_label_change, Datum{0});
-}
-
-// Somebody further up the stack may be judging with it.
-void retire(Cached *cached) {
-  if (cached->context != nullptr) MemoryContextSetParent(cached->context, TopTransactionContext);
-  cached->context = nullptr;
-}
-
-// Of triggers that were dropped, no doubt: others are soon described again.
-void forget_invalid() {
-  HASH_SEQ_STATUS scan;
-  hash_seq_init(&scan, cache);
-  for (void *entry; (entry = hash_seq_search(&scan)) != nullptr;) {
-    auto *cached = static_cast<Cached *>(entry);
-    if (cached->valid) continue;
-    retire(cached);
-    (void)hash_search(cache, &cached->trigger, HASH_REMOVE, nullptr);
-  }
-}
-
-// An error may leave an entry behind that is not valid, and has nothing in it.
-Cached *entry_for(Oid trigger, Oid relation) {
-  prepare_cache();
-  bool found = hash_search(cache, &trigger, HASH_FIND, nullptr) != nullptr;
-  if (!found) forget_invalid();
-  auto *cached = static_cast<Cached *>(hash_search(cache, &trigger, HASH_ENTER, &found));
-  if (!found) *cached = {trigger, relation, false, nullptr, nullptr};
-  return cached;
+void on_label_change(Datum, int, uint32) {
+  tables::forget_descriptions(attachments);
 }
 
 }  // namespace
@@ -257,30 +206,22 @@ bool has_option(const Trigger &trigger, const char *option) {
   return false;
 }
 
+bool is_made_here(const Trigger &trigger) {
+  for (int i = 2; i < trigger.tgnargs; i++)
+    if (after_prefix(trigger.tgargs[i], kOptionLabel) != nullptr) return true;
+  return false;
+}
+
 bool try_describe(Relation relation, const Trigger &trigger, Attachment *attachment) {
   Problem problem;
   return describe(relation, trigger, attachment, &problem);
 }
 
 const Attachment *attachment_of(Relation relation, const Trigger &trigger) {
-  Cached *cached = entry_for(trigger.tgoid, RelationGetRelid(relation));
-  if (cached->valid) return cached->attachment;
-  retire(cached);
-  MemoryContext context =
-      AllocSetContextCreate(CurrentMemoryContext, "pg_idem attachment", ALLOCSET_SMALL_SIZES);
-  const MemoryContext caller = MemoryContextSwitchTo(context);
-  const uint64 before = changes;
-  auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));
-  Problem problem;
-  if (!describe(relation, trigger, attachment, &problem))
-    ereport(ERROR, (errcode(problem.code), errmsg("%s", problem.message),
-                    errhint("%s", problem.hint), errtable(relation)));
-  MemoryContextSwitchTo(caller);
-  MemoryContextSetParent(context, CacheMemoryContext);
-  cached->attachment = attachment;
-  cached->context = context;
-  cached->valid = changes == before;
-  return attachment;
+  // Of enumerations.
+  if (attachments.entries == nullptr)
+    CacheRegisterSyscacheCallback(ENUMOID, on_label_change, Datum{0});
+  return static_cast<const Attachment *>(tables::description_of(attachments, relation, trigger));
 }
 
 Oid transition_check_in(Oid schema) {

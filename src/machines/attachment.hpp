@@ -45,6 +45,9 @@ struct Attachment {
 // Whether one of the trigger's options is exactly this.
 bool has_option(const Trigger &trigger, const char *option);
 
+// Whether idem_machine_attach made the trigger.
+bool is_made_here(const Trigger &trigger);
+
 // Describes the attachment that a trigger of `relation` stands for, in CurrentMemoryContext. False
 // when the trigger's arguments make no sense.
 bool try_describe(Relation relation, const Trigger &trigger, Attachment *attachment);

@@ -2,8 +2,7 @@
 
 #include "machines/attachment.hpp"
 #include "machines/changes.hpp"
-#include "machines/judge.hpp"
-#include "machines/migration.hpp"
+#include "machines/judging.hpp"
 #include "machines/moved.hpp"
 #include "machines/sitting.hpp"
 #include "server/guard.hpp"
@@ -12,26 +11,12 @@
 namespace {
 
 using idem::machines::Edition;
+using idem::machines::Former;
 using idem::machines::FormerRow;
+using idem::machines::Judged;
 using idem::machines::Move;
+using idem::machines::Row;
 using idem::machines::Sitting;
-using idem::machines::Verdict;
-
-// A row as it was, on whichever partition.
-struct Former {
-  Oid table;
-  ItemPointer address;
-  HeapTuple tuple;
-  TupleTableSlot *slot;
-};
-
-// A row as it is to be.
-struct Row {
-  Relation relation;
-  HeapTuple tuple;
-  TupleTableSlot *slot;
-  CommandId command;
-};
 
 [[noreturn]] void refuse_use(const char *problem, const char *hint) {
   ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s", problem),
@@ -76,11 +61,6 @@ void record(Sitting &sitting, const Move &move, const Former *former) {
   if (!sitting.collects) idem::machines::write_changes();
 }
 
-void require(const Move &move, Verdict verdict) {
-  if (verdict != Verdict::same && verdict != Verdict::allowed)
-    idem::machines::refuse(move, verdict);
-}
-
 void check_birth(Sitting &sitting, const Row &row) {
   const Edition *edition = idem::machines::edition_of_row(sitting, row.slot, row.command);
   const Move move = {sitting.attachment,
@@ -90,53 +70,14 @@ void check_birth(Sitting &sitting, const Row &row) {
                      true,
                      {idem::machines::kUnknown, nullptr},
                      idem::machines::position_of(sitting, edition, row.slot)};
-  require(move, idem::machines::judge(move));
+  idem::machines::require(move, idem::machines::judge(move));
   if (sitting.attachment->history) record(sitting, move, nullptr);
-}
-
-// The other machine or version that the row goes over to, where it must be in a state that exists;
-// null: it stays.
-const Edition *new_edition(Sitting &sitting, const Row &row, const Move &move) {
-  if (sitting.attachment->row_machine == InvalidAttrNumber &&
-      sitting.attachment->row_version == InvalidAttrNumber)
-    return nullptr;
-  const Edition *edition = idem::machines::edition_of_row(sitting, row.slot, row.command);
-  if (edition == move.edition) return nullptr;
-  Move arrival = move;
-  arrival.edition = edition;
-  arrival.to = idem::machines::position_of(sitting, edition, row.slot);
-  if (arrival.to.text != nullptr && arrival.to.state == idem::machines::kUnknown)
-    idem::machines::refuse(arrival, Verdict::unknown_state);
-  return edition;
-}
-
-// Migration knows its states, so guards are not asked.
-bool is_migrated(const Sitting &sitting, const Move &move, const Edition *arrival) {
-  if (arrival == nullptr && move.to.state == idem::machines::kUnknown) return false;
-  return idem::machines::is_migrated(*sitting.attachment, move.from.text, move.to.text);
 }
 
 // The row is judged under the machine that it had before.
 void check_change(Sitting &sitting, const Former &former, const Row &row) {
-  const Edition *edition = idem::machines::edition_of_row(sitting, former.slot, row.command);
-  Move move = {sitting.attachment,
-               edition,
-               row.relation,
-               row.slot,
-               false,
-               idem::machines::position_of(sitting, edition, former.slot),
-               idem::machines::position_of(sitting, edition, row.slot)};
-  const Edition *arrival = new_edition(sitting, row, move);
-  if (!is_migrated(sitting, move, arrival)) {
-    const Verdict verdict = idem::machines::judge(move);
-    require(move, verdict);
-    if (verdict == Verdict::same) return;
-    const bool fired = idem::machines::is_fired(*sitting.attachment, former.table, former.address);
-    idem::machines::ask_guards(sitting, move, former.tuple, row.tuple,
-                               fired ? idem::machines::firing->event : nullptr);
-  }
-  if (arrival != nullptr) move.edition = arrival;
-  if (sitting.attachment->history) record(sitting, move, &former);
+  const Judged judged = idem::machines::judge_change(sitting, former, row);
+  if (judged.changed && sitting.attachment->history) record(sitting, judged.move, &former);
 }
 
 // Partitions may have their columns in different places.
