@@ -231,3 +231,4 @@ SELECT acquired, after_loss FROM idem_lock('decided', '1 minute');
 SELECT count(*) FROM idem_records WHERE scope = 'idem.lock' AND key = 'report';
 DROP OWNED BY regress_lock_user;
 DROP ROLE regress_lock_user;
+DROP FUNCTION attempt, cycle, lapse, token_of;
