@@ -117,7 +117,17 @@ SERVER_SOURCES = src/module.cpp \
 	src/streams/entry_accept_id.cpp \
 	src/streams/entry_stream.cpp \
 	src/streams/messages.cpp \
+	src/streams/by_sql.cpp \
+	src/streams/call.cpp \
+	src/streams/direct.cpp \
+	src/streams/entry_accept.cpp \
+	src/streams/entry_accept_many.cpp \
+	src/streams/entry_producer.cpp \
+	src/streams/entry_stream.cpp \
+	src/streams/producer.cpp \
+	src/streams/refusal.cpp \
 	src/streams/settings.cpp \
+	src/streams/store.cpp \
 	src/streams/stream.cpp \
 	src/streams/table.cpp \
 	src/tables/arguments.cpp \

@@ -35,6 +35,10 @@ constexpr const char *kForApplications[] = {"idem_begin",
                                             "idem_xact_lock",
                                             "idem_accept_id",
                                             "idem_accept_forget"};
+                                            "idem_producer",
+                                            "idem_accept",
+                                            "idem_accept_result",
+                                            "idem_accept_many"};
 
 constexpr const char *kForOperators[] = {
     "idem_resolve",          "idem_forget",          "idem_purge",
@@ -49,6 +53,7 @@ constexpr const char *kForOperators[] = {
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant",
                                   "idem_message_acceptance"};
+                                  "idem_acceptance"};
 constexpr const char *kTablesForOperators[] = {
     "idem_records",  "idem_scopes",         "idem_archive",
     "idem_expiries", "idem_cleanup_paused", "idem_stat_cleanup",

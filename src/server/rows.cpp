@@ -4,6 +4,27 @@
 
 namespace idem::server {
 
+namespace {
+
+// A set of values that are no rows has rows of one column.
+TupleDesc descriptor_of(FunctionCallInfo fcinfo) {
+  TupleDesc descriptor;
+  Oid type;
+  switch (get_call_result_type(fcinfo, &type, &descriptor)) {
+    case TYPEFUNC_COMPOSITE:
+      return descriptor;
+    case TYPEFUNC_SCALAR:
+      descriptor = CreateTemplateTupleDesc(1);
+      TupleDescInitEntry(descriptor, 1, "value", type, -1, 0);
+      return descriptor;
+    default:
+      elog(ERROR, "return type must be known");
+  }
+  pg_unreachable();
+}
+
+}  // namespace
+
 Rows begin_rows(FunctionCallInfo fcinfo) {
   auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
   if (result == nullptr || !IsA(result, ReturnSetInfo) ||
@@ -13,8 +34,7 @@ Rows begin_rows(FunctionCallInfo fcinfo) {
                     errhint("Call it in the FROM clause.")));
   const MemoryContext caller = MemoryContextSwitchTo(result->econtext->ecxt_per_query_memory);
   Rows rows;
-  if (get_call_result_type(fcinfo, nullptr, &rows.descriptor) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
+  rows.descriptor = descriptor_of(fcinfo);
   rows.store =
       tuplestore_begin_heap((result->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
   result->returnMode = SFRM_Materialize;

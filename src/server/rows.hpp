@@ -15,7 +15,7 @@ struct Rows {
   }
 };
 
-// Prepares a function declared with OUT columns and SETOF record to return rows; its own return
+// Prepares a function that returns a set to do so, of rows or of single values; its own return
 // value does not count then. Raises 0A000 where the caller cannot take a set.
 Rows begin_rows(FunctionCallInfo fcinfo);
 

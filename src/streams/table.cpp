@@ -8,8 +8,6 @@ namespace idem::streams {
 namespace {
 
 constexpr const char *kTable = "idem_producers";
-// Those that nobody reads included.
-constexpr int kAllColumns = 11;
 
 constexpr Oid kColumnTypes[kColumns] = {INT8OID,      TEXTOID,       TIMESTAMPTZOID,
                                         INT4OID,      INT8OID,       INT8ARRAYOID,
@@ -70,7 +68,7 @@ void describe_producers(StreamTables &tables) {
   if (producers->rd_rel->relkind == RELKIND_RELATION &&
       producers->rd_rel->relam == HEAP_TABLE_AM_OID)
     tables.primary_key = key_index_of(producers, tables.columns[0]);
-  tables.plain = OidIsValid(tables.primary_key) && server::is_plain_table(producers, kAllColumns);
+  tables.plain = OidIsValid(tables.primary_key) && server::is_plain_table(producers, kTableColumns);
   table_close(producers, NoLock);
   watched_key = tables.primary_key;
 }
@@ -82,6 +80,7 @@ StreamTables look_up(Oid schema, LOCKMODE mode) {
   tables.producers = server::lock_named(kTable, schema, mode, &watched_producers);
   tables.generation = generation;
   tables.streams = server::relation_named("idem_streams", schema);
+  tables.ids = server::relation_named("idem_producer_ids", schema);
   tables.acceptance_type = server::type_named("idem_acceptance", schema);
   describe_producers(tables);
   cached = tables;

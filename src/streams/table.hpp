@@ -22,12 +22,15 @@ enum class Column : int {
   results
 };
 inline constexpr int kColumns = 9;
+// Those that we never read included.
+inline constexpr int kTableColumns = 11;
 
 struct StreamTables {
   server::Home home;
   Oid producers;
   Oid primary_key;  // valid only when `plain`
   Oid streams;
+  Oid ids;  // the sequence
   Oid acceptance_type;
   AttrNumber columns[kColumns];
   // A plain local heap with a B-tree on producer_id and nothing but our columns and indexes: rows

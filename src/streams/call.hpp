@@ -1,0 +1,32 @@
+// What calls of streams have in common: their arguments, and the stream that they work for.
+
+#pragma once
+
+#include "server/prelude.hpp"
+#include "streams/stream.hpp"
+#include "streams/table.hpp"
+
+namespace idem::streams {
+
+struct Call {
+  StreamTables tables;
+  const text *stream;
+  StreamSettings settings;
+  std::int64_t producer_id;
+  std::int32_t epoch;
+  TimestampTz now;
+};
+
+// The arguments stream, producer_id and epoch, which come first. Locks the tables for writing.
+Call read_call(FunctionCallInfo fcinfo, const char *function);
+
+// A number of a message, which must be 1 or more.
+std::int64_t required_number(FunctionCallInfo fcinfo, int number, const char *what);
+
+const text *required_stream(FunctionCallInfo fcinfo, int number);
+
+// Raises ID413 when the argument has more than `limit` bytes.
+NullableDatum limited_value(FunctionCallInfo fcinfo, int number, const char *what,
+                            std::size_t limit);
+
+}  // namespace idem::streams

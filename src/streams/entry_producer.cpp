@@ -1,0 +1,27 @@
+// idem_producer: makes a producer known, or gives it the next epoch.
+
+#include "server/arguments.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+#include "streams/call.hpp"
+#include "streams/limits.hpp"
+#include "streams/store.hpp"
+
+IDEM_FUNCTION(idem_producer) {
+  idem::server::require_writable("idem_producer()");
+  const text *producer =
+      idem::server::required_text(fcinfo, 0, "producer", idem::streams::kMaxProducerBytes);
+  const text *stream = idem::streams::required_stream(fcinfo, 1);
+  const idem::streams::StreamTables tables = idem::streams::stream_tables(fcinfo, RowExclusiveLock);
+  const idem::streams::StreamSettings settings = idem::streams::stream_settings(tables, stream);
+  const idem::streams::Registration registration = idem::streams::register_producer(
+      tables, stream, producer, settings.retain, GetCurrentTimestamp());
+
+  TupleDesc descriptor;
+  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  Datum values[] = {Int64GetDatum(registration.id), Int32GetDatum(registration.epoch),
+                    Int64GetDatum(registration.last_seq)};
+  bool nulls[] = {false, false, false};
+  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
