@@ -114,16 +114,15 @@ SERVER_SOURCES = src/module.cpp \
 	src/records/table.cpp \
 	src/records/user_statement.cpp \
 	src/records/wake.cpp \
-	src/streams/entry_accept_id.cpp \
-	src/streams/entry_stream.cpp \
-	src/streams/messages.cpp \
 	src/streams/by_sql.cpp \
 	src/streams/call.cpp \
 	src/streams/direct.cpp \
 	src/streams/entry_accept.cpp \
+	src/streams/entry_accept_id.cpp \
 	src/streams/entry_accept_many.cpp \
 	src/streams/entry_producer.cpp \
 	src/streams/entry_stream.cpp \
+	src/streams/messages.cpp \
 	src/streams/producer.cpp \
 	src/streams/refusal.cpp \
 	src/streams/settings.cpp \

@@ -54,11 +54,18 @@ void make_months_of_history(const Premises &premises) {
 }
 
 // Rows go by SQL where their addresses mean nothing.
-std::int64_t purge(const Premises &premises, std::int64_t limit) {
+std::int64_t purge_records(const Premises &premises, std::int64_t limit) {
   const idem::cleanup::Rule rule = idem::cleanup::rule_for_records(premises);
   if (!idem::cleanup::has_addresses(premises.records))
     return idem::cleanup::purge(premises, GetCurrentTimestamp(), limit);
   return idem::cleanup::run_leaf(premises, rule, premises.records, limit).rows;
+}
+
+std::int64_t purge(const Premises &premises, std::int64_t limit) {
+  const std::int64_t records = purge_records(premises, limit);
+  if (records >= limit) return records;
+  const idem::cleanup::Rule rule = idem::cleanup::rule_for_producers(premises);
+  return records + idem::cleanup::run_table(premises, rule, limit - records).rows;
 }
 
 }  // namespace

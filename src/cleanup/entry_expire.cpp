@@ -162,7 +162,7 @@ List *chosen_rules(FunctionCallInfo fcinfo, const Premises &premises) {
   ListCell *cell;
   foreach (cell, idem::cleanup::rules_of(premises)) {
     auto *rule = static_cast<Rule *>(lfirst(cell));
-    if (rule->records) continue;
+    if (rule->own) continue;
     const bool named = !PG_ARGISNULL(0) && rule->table == PG_GETARG_OID(0);
     if (named && rule->held) refuse_held(rule->table);
     if (named || (PG_ARGISNULL(0) && !rule->held)) chosen = lappend(chosen, rule);

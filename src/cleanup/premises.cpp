@@ -53,6 +53,7 @@ Premises find(Oid schema) {
   Premises premises = {};
   premises.home.schema = schema;
   premises.records = get_relname_relid("idem_records", schema);
+  premises.producers = get_relname_relid("idem_producers", schema);
   premises.archive = get_relname_relid("idem_archive", schema);
   premises.expiries = get_relname_relid("idem_expiries", schema);
   premises.paused = get_relname_relid("idem_cleanup_paused", schema);
@@ -60,8 +61,9 @@ Premises find(Oid schema) {
 }
 
 bool complete(const Premises &premises) {
-  return OidIsValid(premises.records) && OidIsValid(premises.archive) &&
-         OidIsValid(premises.expiries) && OidIsValid(premises.paused);
+  return OidIsValid(premises.records) && OidIsValid(premises.producers) &&
+         OidIsValid(premises.archive) && OidIsValid(premises.expiries) &&
+         OidIsValid(premises.paused);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ enum class Entry {
 struct Premises {
   server::Home home;
   Oid records;
+  Oid producers;
   Oid archive;
   Oid expiries;
   Oid paused;

@@ -100,7 +100,7 @@ Datum column_of(int row, int column, bool *isnull) {
 void read_rule(int row, Rule *rule) {
   bool isnull;
   rule->table = DatumGetObjectId(column_of(row, 1, &isnull));
-  rule->records = false;
+  rule->own = rule->records = false;
   rule->column = DatumGetInt16(column_of(row, 2, &isnull));
   rule->after = *DatumGetIntervalP(column_of(row, 3, &isnull));
   const Datum batch = column_of(row, 4, &isnull);
@@ -126,6 +126,20 @@ List *attached(const Premises &premises) {
   return rules;
 }
 
+Rule rule_for(Oid own_table) {
+  Rule rule = {};
+  rule.table = own_table;
+  rule.own = true;
+  rule.column = get_attnum(own_table, "expires_at");
+  return rule;
+}
+
+Rule *copy_of(const Rule &rule) {
+  auto *copy = static_cast<Rule *>(palloc(sizeof(Rule)));
+  *copy = rule;
+  return copy;
+}
+
 // A temporary child belongs to its session alone.
 bool may_have_rows(Oid relation) {
   const char kind = get_rel_relkind(relation);
@@ -136,11 +150,13 @@ bool may_have_rows(Oid relation) {
 }  // namespace
 
 Rule rule_for_records(const Premises &premises) {
-  Rule rule = {};
-  rule.table = premises.records;
+  Rule rule = rule_for(premises.records);
   rule.records = true;
-  rule.column = get_attnum(premises.records, "expires_at");
   return rule;
+}
+
+Rule rule_for_producers(const Premises &premises) {
+  return rule_for(premises.producers);
 }
 
 bool has_addresses(Oid records) {
@@ -148,14 +164,13 @@ bool has_addresses(Oid records) {
 }
 
 List *rules_of(const Premises &premises) {
-  auto *records = static_cast<Rule *>(palloc(sizeof(Rule)));
-  *records = rule_for_records(premises);
-  return lcons(records, attached(premises));
+  return lcons(copy_of(rule_for_records(premises)),
+               lcons(copy_of(rule_for_producers(premises)), attached(premises)));
 }
 
 bool hold_rule(const Premises &premises, Oid table, Rule *rule) {
-  if (table == premises.records) {
-    *rule = rule_for_records(premises);
+  if (table == premises.records || table == premises.producers) {
+    *rule = table == premises.records ? rule_for_records(premises) : rule_for_producers(premises);
     return true;
   }
   Datum values[] = {ObjectIdGetDatum(table)};

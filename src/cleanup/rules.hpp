@@ -1,4 +1,5 @@
-// What expires in this database: a rule for the records and one for each attached table.
+// What expires in this database: a rule for the records, one for the producers of streams and one
+// for each attached table.
 
 #pragma once
 
@@ -9,6 +10,7 @@ namespace idem::cleanup {
 
 struct Rule {
   Oid table;
+  bool own;           // a table of the extension, which needs no attachment
   bool records;       // idem_records, whose own columns and scopes decide
   AttrNumber column;  // the time from which rows count
   Interval after;
@@ -17,11 +19,12 @@ struct Rule {
   bool held;    // restored from a dump, and nobody has said yet that the restore is complete
 };
 
-// A list of Rule *, the records first, in the current memory context; attachments of tables that no
+// A list of Rule *, the extension's own tables first, in the current memory context; attachments of tables that no
 // longer exist are left out. Call inside a transaction.
 List *rules_of(const Premises &premises);
 
 Rule rule_for_records(const Premises &premises);
+Rule rule_for_producers(const Premises &premises);
 
 // Whether rows of idem_records can be told by their addresses: it is an ordinary table here, and
 // idem.direct_access is on.
