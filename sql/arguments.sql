@@ -22,6 +22,12 @@ INSERT INTO plain_values VALUES
     ('msg_id', 'm'), ('hash', '\x01'), ('stream', 'arguments'),
     ('to_state', 'paid'), ('event', 'pay'), ('event_id', 'e'), ('ttl', '1 min'), ('delay', '1 s'), ('at_least', '1 s');
 INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
+-- Ids are numbers, texts and UUIDs.
+SET idem.node_id = 7;
+INSERT INTO plain_values VALUES ('seq', 'idem_snowflake_seq'), ('n', '2'), ('epoch', '2020-01-01'), ('at', '2030-01-01'),
+    ('shift', '1 d'), ('id', '1');
+INSERT INTO plain_values VALUES ('id', '0000000000001', 'idem_snowflake_from_text'),
+    ('id', '017f22e2-79b0-7cc3-98c4-dc0c0c07398f', 'idem_uuid_time');
 -- Machines have a table and a name of their own.
 SELECT idem_machine_define('plain', '{new}', '{{new,paid,pay},{paid,shipped,ship}}');
 CREATE TABLE judged_table (id integer PRIMARY KEY, status text, machine text, v integer);

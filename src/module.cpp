@@ -1,6 +1,7 @@
 #include "cleanup/launcher.hpp"
 #include "cleanup/settings.hpp"
 #include "cleanup/shared.hpp"
+#include "ids/settings.hpp"
 #include "locks/registry.hpp"
 #include "locks/settings.hpp"
 #include "records/positions.hpp"
@@ -28,6 +29,7 @@ void start() {
   idem::cleanup::define_settings();
   idem::locks::define_settings();
   idem::streams::define_settings();
+  idem::ids::define_settings();
   idem::server::reserve_setting_prefix("idem");
   if (!process_shared_preload_libraries_in_progress) return;
   idem::records::reserve_shared_positions();

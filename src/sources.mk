@@ -2,6 +2,8 @@
 
 # Plain C++17 without a server header; unit tests link these.
 PURE_SOURCES = src/cleanup/schedule.cpp \
+	src/ids/id_text.cpp \
+	src/ids/uuid_bits.cpp \
 	src/machines/builder.cpp \
 	src/machines/definition.cpp \
 	src/machines/diagram.cpp \
@@ -48,6 +50,15 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/tidy_months.cpp \
 	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
+	src/ids/clock.cpp \
+	src/ids/entry_snowflake.cpp \
+	src/ids/entry_snowflake_create.cpp \
+	src/ids/entry_snowflake_parts.cpp \
+	src/ids/entry_uuid.cpp \
+	src/ids/generator.cpp \
+	src/ids/last_id.cpp \
+	src/ids/random_pool.cpp \
+	src/ids/settings.cpp \
 	src/locks/entry_durable_locks.cpp \
 	src/locks/entry_lock.cpp \
 	src/locks/entry_lock_entries.cpp \
@@ -149,7 +160,9 @@ SQL_PIECES = src/records/types.sql \
 	src/streams/types.sql \
 	src/streams/tables.sql \
 	src/streams/functions.sql \
-	src/streams/messages.sql
+	src/streams/messages.sql \
+	src/ids/tables.sql \
+	src/ids/functions.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

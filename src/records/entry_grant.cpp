@@ -6,41 +6,48 @@
 
 namespace {
 
-constexpr const char *kForApplications[] = {
-    "idem_begin",
-    "idem_begin_short",
-    "idem_finish",
-    "idem_fail",
-    "idem_release",
-    "idem_extend",
-    "idem_checkpoint",
-    "idem_get",
-    "idem_execute",
-    "idem_fingerprint",
-    "idem_key",
-    "idem_child_key",
-    "idem_fire",
-    "idem_allowed_events",
-    "idem_history_of",
-    "idem_can_transition",
-    "idem_check_transition",
-    "idem_machine_diagram",
-    "idem_machine_states",
-    "idem_machine_transitions",
-    "idem_lock",
-    "idem_lock_extend",
-    "idem_unlock",
-    "idem_fence",
-    "idem_session_lock",
-    "idem_session_unlock",
-    "idem_xact_lock",
-    "idem_accept_id",
-    "idem_accept_forget",
-    "idem_producer",
-    "idem_accept",
-    "idem_accept_result",
-    "idem_accept_many",
-};
+constexpr const char *kForApplications[] = {"idem_begin",
+                                            "idem_begin_short",
+                                            "idem_finish",
+                                            "idem_fail",
+                                            "idem_release",
+                                            "idem_extend",
+                                            "idem_checkpoint",
+                                            "idem_get",
+                                            "idem_execute",
+                                            "idem_fingerprint",
+                                            "idem_key",
+                                            "idem_child_key",
+                                            "idem_fire",
+                                            "idem_allowed_events",
+                                            "idem_history_of",
+                                            "idem_can_transition",
+                                            "idem_check_transition",
+                                            "idem_machine_diagram",
+                                            "idem_machine_states",
+                                            "idem_machine_transitions",
+                                            "idem_lock",
+                                            "idem_lock_extend",
+                                            "idem_unlock",
+                                            "idem_fence",
+                                            "idem_session_lock",
+                                            "idem_session_unlock",
+                                            "idem_xact_lock",
+                                            "idem_producer",
+                                            "idem_accept",
+                                            "idem_accept_result",
+                                            "idem_accept_many",
+                                            "idem_accept_id",
+                                            "idem_accept_forget",
+                                            "idem_snowflake",
+                                            "idem_snowflake_batch",
+                                            "idem_snowflake_parts",
+                                            "idem_snowflake_floor",
+                                            "idem_snowflake_text",
+                                            "idem_snowflake_from_text",
+                                            "idem_uuid7",
+                                            "idem_uuid7_floor",
+                                            "idem_uuid_time"};
 
 constexpr const char *kForOperators[] = {
     "idem_resolve",          "idem_forget",          "idem_purge",
@@ -51,18 +58,16 @@ constexpr const char *kForOperators[] = {
     "idem_machine_validate", "idem_machine_migrate", "idem_machine_attached",
     "idem_transition_check", "idem_pin_version",     "idem_lock_entries",
     "idem_lock_hash",        "idem_durable_locks",   "idem_stream_set",
-    "idem_stream_reset",
-};
+    "idem_stream_reset",     "idem_snowflake_create"};
 
-constexpr const char *kTypes[] = {
-    "idem_claim", "idem_record", "idem_lock_grant", "idem_message_acceptance", "idem_acceptance",
-};
+constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant", "idem_acceptance",
+                                  "idem_message_acceptance"};
+constexpr const char *kSequences[] = {"idem_snowflake_seq"};
 constexpr const char *kTablesForOperators[] = {
     "idem_records",  "idem_scopes",         "idem_archive",
     "idem_expiries", "idem_cleanup_paused", "idem_stat_cleanup",
     "idem_machines", "idem_history",        "idem_machine_attachments",
-    "idem_locks",    "idem_streams",        "idem_producers",
-};
+    "idem_locks",    "idem_streams",        "idem_producers"};
 
 // The two verbs differ in their words only.
 struct Verb {
@@ -122,6 +127,7 @@ Change change_for(FunctionCallInfo fcinfo, const Verb &verb) {
 
 void apply_for_applications(const Change &change) {
   for (const char *name : kTypes) apply_to_object(change, "USAGE", "TYPE", name);
+  for (const char *name : kSequences) apply_to_object(change, "USAGE", "SEQUENCE", name);
   for (const char *name : kForApplications) apply_to_function(change, name);
 }
 

@@ -220,6 +220,26 @@ inline int own_process_number() {
 #endif
 }
 
+// 17 moved the number of the transaction in this session.
+inline LocalTransactionId local_transaction() {
+#if PG_VERSION_NUM >= 170000
+  return MyProc->vxid.lxid;
+#else
+  return MyProc->lxid;
+#endif
+}
+
+// 16 renamed where the log says which file is meant.
+inline xl_seq_rec sequence_log_record(Relation sequence) {
+  xl_seq_rec record;
+#if PG_VERSION_NUM >= 160000
+  record.locator = sequence->rd_locator;
+#else
+  record.node = sequence->rd_node;
+#endif
+  return record;
+}
+
 // 17 merged the question for a lock mode with that for a stronger one.
 inline bool holds_lock(const LOCKTAG *tag, LOCKMODE mode) {
 #if PG_VERSION_NUM >= 170000

@@ -24,6 +24,7 @@ inline constexpr char kGap[] = "ID030";
 inline constexpr char kFencedProducer[] = "ID031";
 inline constexpr char kUnknownProducer[] = "ID032";
 inline constexpr char kTooOld[] = "ID033";
+inline constexpr char kNodeOrClock[] = "ID040";
 inline constexpr char kBadArgument[] = "ID400";
 inline constexpr char kNoSuchClaim[] = "ID404";
 inline constexpr char kInProgress[] = "ID409";

@@ -1,0 +1,76 @@
+// idem_uuid7, idem_uuid7_floor and idem_uuid_time: UUIDs that carry a time.
+
+#include <cstring>
+
+#include "ids/clock.hpp"
+#include "ids/random_pool.hpp"
+#include "ids/uuid_bits.hpp"
+#include "server/compat.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+
+namespace {
+
+using idem::ids::Millis;
+using idem::ids::Nanos;
+using idem::ids::UuidBytes;
+
+constexpr Nanos kNanosPerMicro = 1000;
+constexpr Nanos kNanosPerMilli = 1000000;
+
+Datum uuid_datum(const UuidBytes &bytes) {
+  auto *uuid = static_cast<pg_uuid_t *>(palloc(sizeof(pg_uuid_t)));
+  static_assert(sizeof(uuid->data) == sizeof(bytes));
+  memcpy(uuid->data, bytes.data(), bytes.size());
+  return UUIDPGetDatum(uuid);
+}
+
+void require_range(Millis time, const char *what) {
+  if (time >= 0 && time <= idem::ids::kLastUuidMillis) return;
+  ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
+                  errmsg("%s is outside the range of UUIDs", what),
+                  errdetail("UUIDs of version 7 count milliseconds from 1970 to 10889.")));
+}
+
+// A time since 1970 that UUIDs can hold, which nanoseconds alone could not.
+struct Instant {
+  Millis time;
+  Nanos below;
+};
+
+// The time as the interval moves it, to the nanosecond that it had.
+Instant shifted(Nanos now, const Interval *shift) {
+  if (idem::server::interval_range(shift) != idem::server::IntervalRange::finite)
+    ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
+                    errmsg("shift must be finite"), errhint("Pass for example '-1 day'.")));
+  const TimestampTz at = now / kNanosPerMicro - idem::ids::kMicrosTo2000;
+  const TimestampTz moved = DatumGetTimestampTz(DirectFunctionCall2(
+      timestamptz_pl_interval, TimestampTzGetDatum(at), IntervalPGetDatum(shift)));
+  const Millis time = idem::ids::millis_of(moved);
+  require_range(time, "the shifted time");
+  const Nanos micros = moved - idem::ids::timestamp_of(time);
+  return {time, micros * kNanosPerMicro + now % kNanosPerMicro};
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_uuid7) {
+  const Nanos now = idem::ids::ascending_nanos();
+  Instant at = {now / kNanosPerMilli, now % kNanosPerMilli};
+  if (!PG_ARGISNULL(0)) at = shifted(now, PG_GETARG_INTERVAL_P(0));
+  return uuid_datum(idem::ids::make_uuid7(at.time, at.below, idem::ids::random_bits()));
+}
+
+IDEM_FUNCTION(idem_uuid7_floor) {
+  const Millis time = idem::ids::millis_of(idem::ids::finite_time(fcinfo, 0, "at"));
+  require_range(time, "at");
+  return uuid_datum(idem::ids::uuid7_floor(time));
+}
+
+IDEM_FUNCTION(idem_uuid_time) {
+  UuidBytes bytes;
+  memcpy(bytes.data(), PG_GETARG_UUID_P(0)->data, bytes.size());
+  const auto time = idem::ids::time_of(bytes);
+  if (!time) PG_RETURN_NULL();
+  PG_RETURN_TIMESTAMPTZ(*time - idem::ids::kMicrosTo2000);
+}
