@@ -21,6 +21,10 @@ INSERT INTO plain_values VALUES
     ('states', '{"new": "paid"}'), ('version', '1'), ('format', 'mermaid'), ('from_state', 'new'),
     ('msg_id', 'm'), ('hash', '\x01'), ('stream', 'arguments'),
     ('to_state', 'paid'), ('event', 'pay'), ('event_id', 'e'), ('ttl', '1 min'), ('delay', '1 s'), ('at_least', '1 s');
+INSERT INTO plain_values VALUES
+    ('stream', 'arguments'), ('producer', 'p'), ('producer_id', '1'), ('epoch', '1'), ('seq', '1'), ('last_seq', '1'),
+    ('hash', '\x01'), ('seqs', '{1}'), ('mode', 'strict'), ('remember', '5'), ('too_old', 'duplicate'),
+    ('message_retain', '1 h'), ('refresh', 'false');
 INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
 -- Ids are numbers, texts and UUIDs.
 SET idem.node_id = 7;
@@ -39,7 +43,7 @@ FROM pg_proc,
 WHERE proname ~ '^idem_(machine_.*|fire|allowed_events|history_of)$' AND proname <> 'idem_machine_define';
 CREATE TABLE empty_values (type regtype PRIMARY KEY, value text);
 INSERT INTO empty_values VALUES ('text', ''), ('bytea', ''), ('jsonb', '""'), ('text[]', '{}'), ('integer', '0'),
-    ('bigint', '0'), ('name', ''), ('regclass', '0'), ('regrole', '0');
+    ('bigint', '0'), ('bigint[]', '{}'), ('name', ''), ('regclass', '0'), ('regrole', '0');
 CREATE VIEW arguments AS
     SELECT p.oid, p.proname AS function, p.pronargs AS arguments, a.argument, a.type::oid::regtype AS type, a.place,
         (SELECT value FROM plain_values AS v WHERE v.argument = a.argument AND v.function IN ('', p.proname)
@@ -74,6 +78,13 @@ BEGIN
     IF call ~ 'idem_expire_run' THEN
         PERFORM idem_expire_attach('plain_table', 'at', '1 d');
     END IF;
+    IF call ~ 'idem_accept' THEN
+        PERFORM idem_producer('p', 'arguments');
+        UPDATE idem_producers SET producer_id = 1 WHERE stream = 'arguments';
+        IF call ~ 'idem_accept_result' THEN
+            PERFORM idem_accept('arguments', 1, 1, 1);
+        END IF;
+    END IF;
     IF call ~ 'idem_session_unlock' THEN
         PERFORM idem_session_lock('c');
     END IF;
@@ -102,6 +113,7 @@ COMMIT;
 -- Nothing of it is left.
 SELECT count(*) FROM idem_records WHERE scope = 'arguments' OR key = 'k' AND scope = 'default';
 SELECT count(*) FROM idem_scopes WHERE scope = 'arguments';
+SELECT count(*) FROM idem_producers WHERE stream = 'arguments';
 DROP VIEW answers;
 DROP FUNCTION attempt, call_with;
 DROP VIEW arguments;

@@ -81,7 +81,7 @@ const char *batch_of(const Request &request) {
               shown(producer.id)),
        errdetail("The last sequence accepted is %lld; the stream remembers the last %d batches.",
                  shown(producer.state.last_seq), policy.remember),
-       errhint("Have more remembered with idem_stream_set.")));
+       errhint("Have more remembered, or repeats taken for duplicates, with idem_stream_set.")));
   pg_unreachable();
 }
 
