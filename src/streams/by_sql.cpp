@@ -12,11 +12,14 @@ using server::Statement;
 #define THE_PRODUCER "stream OPERATOR(pg_catalog.=) $1 AND producer_id OPERATOR(pg_catalog.=) $2"
 
 // In the order of Column.
-Statement lock_statement = {
-    "SELECT producer_id, stream, expires_at, epoch, last_seq, firsts, lasts, hashes, results"
-    " FROM @idem_producers WHERE " THE_PRODUCER " FOR NO KEY UPDATE",
-    2,
-    {TEXTOID, INT8OID}};
+#define LOOK                                                                                \
+  "SELECT producer_id, stream, expires_at, epoch, last_seq, firsts, lasts, hashes, results" \
+  " FROM @idem_producers WHERE " THE_PRODUCER
+
+Statement look_statement = {LOOK, 2, {TEXTOID, INT8OID}};
+Statement lock_statement = {LOOK " FOR NO KEY UPDATE", 2, {TEXTOID, INT8OID}};
+
+#undef LOOK
 
 Statement exists_statement = {
     "SELECT FROM @idem_producers WHERE " THE_PRODUCER, 2, {TEXTOID, INT8OID}};
@@ -33,14 +36,19 @@ Statement write_statement = {
 constexpr Column kWritten[] = {Column::expires_at, Column::last_seq, Column::firsts,
                                Column::lasts,      Column::hashes,   Column::results};
 
-// The row, in the caller's memory context.
-bool lock(const StreamTables &tables, Datum *id, Datum *values, bool *nulls) {
+// One row, in the order of Column.
+struct Values {
+  Datum values[kColumns];
+  bool nulls[kColumns];
+};
+
+// Finds the row, and leaves it in the caller's memory context.
+bool find(Statement &statement, const StreamTables &tables, Datum *id, Values *row) {
   SPI_connect();
-  const bool found = server::run(lock_statement, tables.home, id, nullptr, false, 1) == 1;
-  if (found) {
-    HeapTuple tuple = SPI_copytuple(SPI_tuptable->vals[0]);
-    heap_deform_tuple(tuple, SPI_tuptable->tupdesc, values, nulls);
-  }
+  const bool found = server::run(statement, tables.home, id, nullptr, false, 1) == 1;
+  if (found)
+    heap_deform_tuple(SPI_copytuple(SPI_tuptable->vals[0]), SPI_tuptable->tupdesc, row->values,
+                      row->nulls);
   SPI_finish();
   return found;
 }
@@ -60,16 +68,23 @@ void require_absent(const StreamTables &tables, Datum *id) {
                     errhint("Retry the transaction.")));
 }
 
-void write(const StreamTables &tables, const Datum *id, const Producer &producer, Datum *values,
-           bool *nulls) {
-  write_producer(producer, values, nulls);
+void write(const StreamTables &tables, const Datum *id, const Producer &producer, Values &row) {
+  write_producer(producer, row.values, row.nulls);
   Datum parameters[8] = {id[0], id[1]};
-  char parameter_nulls[] = "        ";
+  char nulls[] = "        ";
   for (int i = 0; i < 6; i++) {
-    parameters[i + 2] = values[static_cast<int>(kWritten[i])];
-    if (nulls[static_cast<int>(kWritten[i])]) parameter_nulls[i + 2] = 'n';
+    parameters[i + 2] = row.values[static_cast<int>(kWritten[i])];
+    if (row.nulls[static_cast<int>(kWritten[i])]) nulls[i + 2] = 'n';
   }
-  (void)server::execute(write_statement, tables.home, parameters, parameter_nulls);
+  (void)server::execute(write_statement, tables.home, parameters, nulls);
+}
+
+// Whether there is nothing to write and nothing to wait for.
+bool is_known(const StreamTables &tables, Datum *id, Judge judge, void *argument) {
+  Values row;
+  if (!find(look_statement, tables, id, &row)) return false;
+  Producer producer = read_producer(row.values, row.nulls);
+  return judge(&producer, false, argument) == Ruling::leave;
 }
 
 }  // namespace
@@ -77,16 +92,15 @@ void write(const StreamTables &tables, const Datum *id, const Producer &producer
 void consult_by_sql(const StreamTables &tables, const text *stream, std::int64_t id, Judge judge,
                     void *argument) {
   Datum identity[] = {PointerGetDatum(stream), Int64GetDatum(id)};
-  Datum values[kColumns];
-  bool nulls[kColumns];
-  if (!lock(tables, identity, values, nulls)) {
+  if (is_known(tables, identity, judge, argument)) return;
+  Values row;
+  if (!find(lock_statement, tables, identity, &row)) {
     require_absent(tables, identity);
     (void)judge(nullptr, true, argument);
     return;
   }
-  Producer producer = read_producer(values, nulls);
-  if (judge(&producer, true, argument) == Ruling::write)
-    write(tables, identity, producer, values, nulls);
+  Producer producer = read_producer(row.values, row.nulls);
+  if (judge(&producer, true, argument) == Ruling::write) write(tables, identity, producer, row);
 }
 
 }  // namespace idem::streams

@@ -6,7 +6,8 @@
 
 namespace idem::streams {
 
-// Locks the row first, so that the judge is asked once.
+// Asks the judge once without a lock, so that what is known is answered without waiting, and again
+// with one.
 void consult_by_sql(const StreamTables &tables, const text *stream, std::int64_t id, Judge judge,
                     void *argument);
 
