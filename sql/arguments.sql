@@ -19,19 +19,20 @@ INSERT INTO plain_values VALUES
     ('transitions', '{{a,b}}'), ('machine', 'plain'), ('history', 'false'), ('guards', '{}'), ('allow_null', 'false'),
     ('always', 'false'), ('machine_col', 'machine'), ('version_col', 'v'), ('validate', 'true'),
     ('states', '{"new": "paid"}'), ('version', '1'), ('format', 'mermaid'), ('from_state', 'new'),
-    ('msg_id', 'm'), ('hash', '\x01'), ('stream', 'arguments'),
     ('to_state', 'paid'), ('event', 'pay'), ('event_id', 'e'), ('ttl', '1 min'), ('delay', '1 s'), ('at_least', '1 s');
+INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
 INSERT INTO plain_values VALUES
     ('stream', 'arguments'), ('producer', 'p'), ('producer_id', '1'), ('epoch', '1'), ('seq', '1'), ('last_seq', '1'),
-    ('hash', '\x01'), ('seqs', '{1}'), ('mode', 'strict'), ('remember', '5'), ('too_old', 'duplicate'),
-    ('message_retain', '1 h'), ('refresh', 'false');
-INSERT INTO plain_values VALUES ('action', 'delete', 'idem_expire_attach');
+    ('msg_id', 'm'), ('hash', '\x01'), ('seqs', '{1}'), ('mode', 'strict'), ('remember', '5'),
+    ('too_old', 'duplicate'), ('message_retain', '1 h'), ('refresh', 'false');
 -- Ids are numbers, texts and UUIDs.
 SET idem.node_id = 7;
-INSERT INTO plain_values VALUES ('seq', 'idem_snowflake_seq'), ('n', '2'), ('epoch', '2020-01-01'), ('at', '2030-01-01'),
-    ('shift', '1 d'), ('id', '1');
-INSERT INTO plain_values VALUES ('id', '0000000000001', 'idem_snowflake_from_text'),
+INSERT INTO plain_values VALUES ('n', '2'), ('at', '2030-01-01'), ('shift', '1 d'), ('id', '1');
+INSERT INTO plain_values VALUES ('epoch', '2020-01-01', 'idem_snowflake_create'),
+    ('id', '0000000000001', 'idem_snowflake_from_text'),
     ('id', '017f22e2-79b0-7cc3-98c4-dc0c0c07398f', 'idem_uuid_time');
+INSERT INTO plain_values SELECT 'seq', 'idem_snowflake_seq', proname
+FROM pg_proc WHERE proname LIKE 'idem\_snowflake%';
 -- Machines have a table and a name of their own.
 SELECT idem_machine_define('plain', '{new}', '{{new,paid,pay},{paid,shipped,ship}}');
 CREATE TABLE judged_table (id integer PRIMARY KEY, status text, machine text, v integer);
