@@ -245,3 +245,4 @@ DROP OWNED BY regress_idem_sender, regress_idem_stranger;
 DROP ROLE regress_idem_sender, regress_idem_stranger, regress_idem_nobody;
 DELETE FROM idem_records;
 DROP FUNCTION attempt, records, kept, writes;
+DROP PROCEDURE live;

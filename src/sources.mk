@@ -125,15 +125,19 @@ SERVER_SOURCES = src/module.cpp \
 	src/records/table.cpp \
 	src/records/user_statement.cpp \
 	src/records/wake.cpp \
+	src/streams/attachment.cpp \
 	src/streams/by_sql.cpp \
 	src/streams/call.cpp \
 	src/streams/direct.cpp \
 	src/streams/entry_accept.cpp \
 	src/streams/entry_accept_id.cpp \
 	src/streams/entry_accept_many.cpp \
+	src/streams/entry_accept_row.cpp \
+	src/streams/entry_attach.cpp \
 	src/streams/entry_producer.cpp \
 	src/streams/entry_stream.cpp \
 	src/streams/messages.cpp \
+	src/streams/moves.cpp \
 	src/streams/producer.cpp \
 	src/streams/refusal.cpp \
 	src/streams/settings.cpp \
@@ -162,7 +166,8 @@ SQL_PIECES = src/records/types.sql \
 	src/streams/functions.sql \
 	src/streams/messages.sql \
 	src/ids/tables.sql \
-	src/ids/functions.sql
+	src/ids/functions.sql \
+	src/streams/attach.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

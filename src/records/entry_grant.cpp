@@ -58,16 +58,25 @@ constexpr const char *kForOperators[] = {
     "idem_machine_validate", "idem_machine_migrate", "idem_machine_attached",
     "idem_transition_check", "idem_pin_version",     "idem_lock_entries",
     "idem_lock_hash",        "idem_durable_locks",   "idem_stream_set",
-    "idem_stream_reset",     "idem_snowflake_create"};
+    "idem_stream_reset",     "idem_stream_attach",   "idem_stream_detach",
+    "idem_stream_attached",  "idem_accept_row",      "idem_snowflake_create"};
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant", "idem_acceptance",
                                   "idem_message_acceptance"};
 constexpr const char *kSequences[] = {"idem_snowflake_seq"};
-constexpr const char *kTablesForOperators[] = {
-    "idem_records",  "idem_scopes",         "idem_archive",
-    "idem_expiries", "idem_cleanup_paused", "idem_stat_cleanup",
-    "idem_machines", "idem_history",        "idem_machine_attachments",
-    "idem_locks",    "idem_streams",        "idem_producers"};
+constexpr const char *kTablesForOperators[] = {"idem_records",
+                                               "idem_scopes",
+                                               "idem_archive",
+                                               "idem_expiries",
+                                               "idem_cleanup_paused",
+                                               "idem_stat_cleanup",
+                                               "idem_machines",
+                                               "idem_history",
+                                               "idem_machine_attachments",
+                                               "idem_locks",
+                                               "idem_streams",
+                                               "idem_producers",
+                                               "idem_stream_attachments"};
 
 // The two verbs differ in their words only.
 struct Verb {

@@ -68,8 +68,8 @@ void read_stream(const StreamTables &tables, const text *stream, CachedStream &i
   SPI_finish();
 }
 
-void require_member(Oid member, const text *stream) {
-  if (!OidIsValid(member) || has_privs_of_role(GetUserId(), member)) return;
+void require_member(Oid user, Oid member, const text *stream) {
+  if (!OidIsValid(member) || has_privs_of_role(user, member)) return;
   const char *role = GetUserNameFromId(member, true);
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                   errmsg("permission denied for stream \"%s\"", text_to_cstring(stream)),
@@ -82,9 +82,13 @@ void require_member(Oid member, const text *stream) {
 }  // namespace
 
 StreamSettings stream_settings(const StreamTables &tables, const text *stream) {
+  return stream_settings_for(tables, stream, GetUserId());
+}
+
+StreamSettings stream_settings_for(const StreamTables &tables, const text *stream, Oid role) {
   const CachedStream found = cache.look_up(
       tables.streams, stream, [&](CachedStream &into) { read_stream(tables, stream, into); });
-  require_member(found.settings.member, stream);
+  require_member(role, found.settings.member, stream);
   StreamSettings settings_of_stream = found.settings;
   if (!found.has_retain)
     settings_of_stream.retain = static_cast<Micros>(settings.producer_retain) * USECS_PER_SEC;

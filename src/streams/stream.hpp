@@ -22,4 +22,7 @@ struct StreamSettings {
 // stream belongs to a role that the current user is not a member of.
 StreamSettings stream_settings(const StreamTables &tables, const text *stream);
 
+// The same for another role than the current user.
+StreamSettings stream_settings_for(const StreamTables &tables, const text *stream, Oid role);
+
 }  // namespace idem::streams

@@ -1,0 +1,135 @@
+// idem_accept_row: the trigger function of attached tables.
+
+#include "records/limits.hpp"
+#include "server/arguments.hpp"
+#include "server/guard.hpp"
+#include "server/prelude.hpp"
+#include "streams/attachment.hpp"
+#include "streams/messages.hpp"
+#include "streams/moves.hpp"
+#include "tables/triggers.hpp"
+
+namespace {
+
+using idem::server::errcode_of;
+using idem::streams::Attachment;
+
+[[noreturn]] void refuse_use(const char *problem, const char *hint) {
+  ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s", problem),
+                  errhint("%s", hint)));
+  pg_unreachable();
+}
+
+const TriggerData &trigger_of(FunctionCallInfo fcinfo) {
+  if (!CALLED_AS_TRIGGER(fcinfo))
+    refuse_use("function idem_accept_row() must be called as a trigger",
+               "Attach a stream with idem_stream_attach.");
+  return *reinterpret_cast<const TriggerData *>(fcinfo->context);
+}
+
+// Without it, a row that moves here from another partition would look like one delivered again, and
+// be lost.
+void require_told_of_moves(const TriggerData &trigger) {
+  if (!trigger.tg_relation->rd_rel->relispartition) return;
+  const TriggerDesc *triggers = trigger.tg_relation->trigdesc;
+  for (int i = 0; i < triggers->numtriggers; i++) {
+    const Trigger &other = triggers->triggers[i];
+    if (other.tgfoid == trigger.tg_trigger->tgfoid && TRIGGER_FOR_ROW(other.tgtype) &&
+        TRIGGER_FOR_BEFORE(other.tgtype) && TRIGGER_FOR_DELETE(other.tgtype))
+      return;
+  }
+  refuse_use(psprintf("\"%s\" is a partition, and rows that move to it would be taken for repeated "
+                      "ones",
+                      RelationGetRelationName(trigger.tg_relation)),
+             "Make idem_accept_row() fire BEFORE INSERT OR DELETE on the partitioned table.");
+}
+
+// What the rows of a statement have in common, put together once.
+const Attachment &attachment_for(FunctionCallInfo fcinfo, const TriggerData &trigger) {
+  FmgrInfo *function = fcinfo->flinfo;
+  if (function->fn_extra == nullptr) {
+    require_told_of_moves(trigger);
+    const MemoryContext caller = MemoryContextSwitchTo(function->fn_mcxt);
+    auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));
+    *attachment = idem::streams::read_attachment(trigger.tg_relation, *trigger.tg_trigger);
+    function->fn_extra = attachment;
+    MemoryContextSwitchTo(caller);
+  }
+  return *static_cast<const Attachment *>(function->fn_extra);
+}
+
+[[noreturn]] void refuse_value(const TriggerData &trigger, AttrNumber column, const char *problem) {
+  Relation relation = trigger.tg_relation;
+  const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(relation), column - 1);
+  ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
+                  errmsg("column \"%s\" of table \"%s\" %s", NameStr(attribute->attname),
+                         RelationGetRelationName(relation), problem),
+                  errhint("Each row of an attached table says which message it is."),
+                  errtablecol(relation, column)));
+  pg_unreachable();
+}
+
+Datum required_value(const TriggerData &trigger, AttrNumber column) {
+  bool isnull;
+  const Datum value = slot_getattr(trigger.tg_trigslot, column, &isnull);
+  if (isnull) refuse_value(trigger, column, "must not be null");
+  return value;
+}
+
+const text *message_id(const TriggerData &trigger, const Attachment &attachment) {
+  const AttrNumber column = attachment.column[0];
+  const Datum value = required_value(trigger, column);
+  const text *id;
+  if (TypeIsToastable(attachment.type[0])) {
+    id = DatumGetTextPP(value);
+  } else {
+    Oid output;
+    bool is_varlena;
+    getTypeOutputInfo(attachment.type[0], &output, &is_varlena);
+    id = cstring_to_text(OidOutputFunctionCall(output, value));
+  }
+  const Size length = VARSIZE_ANY_EXHDR(id);
+  if (length < 1) refuse_value(trigger, column, "must not be empty");
+  if (length > idem::records::kMaxKeyBytes)
+    refuse_value(
+        trigger, column,
+        psprintf("must have at most %zu bytes, not %zu", idem::records::kMaxKeyBytes, length));
+  return id;
+}
+
+// The stream may belong to a role; whose rows they are is for the owner of the table to say.
+bool is_new_message(FunctionCallInfo fcinfo, const TriggerData &trigger,
+                    const Attachment &attachment) {
+  const idem::streams::Message message = {attachment.stream, message_id(trigger, attachment)};
+  const auto tables = idem::streams::stream_tables(fcinfo, AccessShareLock);
+  const auto settings = idem::streams::stream_settings_for(tables, message.stream,
+                                                           trigger.tg_relation->rd_rel->relowner);
+  const auto table = idem::records::records_table(fcinfo, AccessShareLock);
+  return !idem::streams::accept_message(table, settings, message, {nullptr, nullptr, {0, true}})
+              .duplicate;
+}
+
+bool is_new(FunctionCallInfo fcinfo, const TriggerData &trigger) {
+  const Attachment &attachment = attachment_for(fcinfo, trigger);
+  if (trigger.tg_relation->rd_rel->relispartition && idem::streams::is_arriving()) return true;
+  return is_new_message(fcinfo, trigger, attachment);
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_accept_row) {
+  const TriggerData &trigger = trigger_of(fcinfo);
+  if (!TRIGGER_FIRED_FOR_ROW(trigger.tg_event))
+    refuse_use("idem_accept_row() must be fired for each row",
+               "Write FOR EACH ROW in CREATE TRIGGER.");
+  if (!TRIGGER_FIRED_BEFORE(trigger.tg_event) || TRIGGER_FIRED_BY_UPDATE(trigger.tg_event))
+    refuse_use("idem_accept_row() must be fired before a row is inserted",
+               "Write BEFORE INSERT in CREATE TRIGGER.");
+  idem::server::require_writable("idem_accept_row()");
+  HeapTuple row = trigger.tg_trigtuple;
+  if (TRIGGER_FIRED_BY_DELETE(trigger.tg_event))
+    idem::streams::remember_deleted(trigger.tg_relation, row->t_self);
+  else if (!is_new(fcinfo, trigger))
+    row = nullptr;
+  return PointerGetDatum(row);
+}
