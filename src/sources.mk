@@ -139,6 +139,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/streams/messages.cpp \
 	src/streams/moves.cpp \
 	src/streams/producer.cpp \
+	src/streams/progress.cpp \
 	src/streams/refusal.cpp \
 	src/streams/settings.cpp \
 	src/streams/store.cpp \

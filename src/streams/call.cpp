@@ -4,6 +4,7 @@
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 #include "streams/limits.hpp"
+#include "streams/progress.hpp"
 
 namespace idem::streams {
 
@@ -57,6 +58,7 @@ Call read_call(FunctionCallInfo fcinfo, const char *function) {
   require_given(fcinfo, 2, "epoch");
   call.producer_id = PG_GETARG_INT64(1);
   call.epoch = PG_GETARG_INT32(2);
+  write_progress();
   call.tables = stream_tables(fcinfo, RowExclusiveLock);
   call.settings = stream_settings(call.tables, call.stream);
   call.now = GetCurrentTimestamp();

@@ -1,5 +1,7 @@
 // idem_accept_row: the trigger function of attached tables.
 
+#include <algorithm>
+
 #include "records/limits.hpp"
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
@@ -7,6 +9,7 @@
 #include "streams/attachment.hpp"
 #include "streams/messages.hpp"
 #include "streams/moves.hpp"
+#include "streams/progress.hpp"
 #include "tables/triggers.hpp"
 
 namespace {
@@ -109,19 +112,52 @@ bool is_new_message(FunctionCallInfo fcinfo, const TriggerData &trigger,
               .duplicate;
 }
 
+std::int64_t required_integer(const TriggerData &trigger, const Attachment &attachment, int place) {
+  const Datum value = required_value(trigger, attachment.column[place]);
+  return attachment.type[place] == INT8OID ? DatumGetInt64(value) : DatumGetInt32(value);
+}
+
+bool is_new_number(FunctionCallInfo fcinfo, const TriggerData &trigger,
+                   const Attachment &attachment) {
+  idem::streams::Call call;
+  call.producer_id = required_integer(trigger, attachment, 0);
+  const std::int64_t epoch = required_integer(trigger, attachment, 1);
+  const std::int64_t seq = required_integer(trigger, attachment, 2);
+  if (seq < 1) refuse_value(trigger, attachment.column[2], "must be 1 or more");
+  call.tables = idem::streams::stream_tables(fcinfo, RowExclusiveLock);
+  call.stream = attachment.stream;
+  call.settings = idem::streams::stream_settings_for(call.tables, call.stream,
+                                                     trigger.tg_relation->rd_rel->relowner);
+  // What does not fit was never given out.
+  call.epoch = static_cast<std::int32_t>(std::clamp<std::int64_t>(epoch, 0, INT_MAX));
+  call.now = GetCurrentTimestamp();
+  return idem::streams::accept_number(fcinfo->flinfo->fn_oid, call, seq);
+}
+
 bool is_new(FunctionCallInfo fcinfo, const TriggerData &trigger) {
   const Attachment &attachment = attachment_for(fcinfo, trigger);
   if (trigger.tg_relation->rd_rel->relispartition && idem::streams::is_arriving()) return true;
-  return is_new_message(fcinfo, trigger, attachment);
+  return attachment.by_producer ? is_new_number(fcinfo, trigger, attachment)
+                                : is_new_message(fcinfo, trigger, attachment);
+}
+
+// Whoever leaves FOR EACH ROW out would have no row looked at.
+bool ends_statement(const TriggerData &trigger) {
+  if (TRIGGER_FIRED_FOR_ROW(trigger.tg_event)) return false;
+  if (TRIGGER_FIRED_BEFORE(trigger.tg_event) || trigger.tg_trigger->tgnargs != 1)
+    refuse_use("idem_accept_row() must be fired for each row",
+               "Write FOR EACH ROW in CREATE TRIGGER.");
+  return true;
 }
 
 }  // namespace
 
 IDEM_FUNCTION(idem_accept_row) {
   const TriggerData &trigger = trigger_of(fcinfo);
-  if (!TRIGGER_FIRED_FOR_ROW(trigger.tg_event))
-    refuse_use("idem_accept_row() must be fired for each row",
-               "Write FOR EACH ROW in CREATE TRIGGER.");
+  if (ends_statement(trigger)) {
+    idem::streams::write_progress();
+    return PointerGetDatum(nullptr);
+  }
   if (!TRIGGER_FIRED_BEFORE(trigger.tg_event) || TRIGGER_FIRED_BY_UPDATE(trigger.tg_event))
     refuse_use("idem_accept_row() must be fired before a row is inserted",
                "Write BEFORE INSERT in CREATE TRIGGER.");

@@ -58,24 +58,41 @@ void make_triggers(Oid table, const Wish &wish) {
   make(table, wish, "accept", "BEFORE INSERT", "ROW", condition(wish));
   if (get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE)
     make(table, wish, "move", "BEFORE DELETE", "ROW", nullptr);
+  if (wish.columns == 1) return;
+  // Statement triggers are not inherited, and writes to a partition fire its own only.
+  ListCell *cell;
+  foreach (cell, idem::tables::table_and_partitions(table))
+    make(lfirst_oid(cell), wish, "end", "AFTER INSERT", "STATEMENT", nullptr);
 }
 
 // Names first: dropping one changes what is looked at.
 List *triggers_of(Relation relation, Oid function) {
   List *names = NIL;
   const TriggerDesc *triggers = idem::tables::triggers_on(relation);
-  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
-    if (triggers->triggers[i].tgfoid == function)
-      names = lappend(names, pstrdup(triggers->triggers[i].tgname));
+  // Those for rows of a partition are copies, which go with the table's.
+  const bool copies = relation->rd_rel->relispartition;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
+    const Trigger &trigger = triggers->triggers[i];
+    if (trigger.tgfoid == function && !(copies && TRIGGER_FOR_ROW(trigger.tgtype)))
+      names = lappend(names, pstrdup(trigger.tgname));
+  }
   return names;
 }
 
-void drop_triggers(Oid table, List *names) {
+// The table is locked and not open.
+void drop_triggers(Oid table, Oid function) {
   ListCell *cell;
-  foreach (cell, names)
-    idem::tables::execute_definition(
-        psprintf("DROP TRIGGER %s ON %s", quote_identifier(static_cast<const char *>(lfirst(cell))),
-                 idem::server::qualified_name(table)));
+  foreach (cell, idem::tables::table_and_partitions(table)) {
+    const Oid one = lfirst_oid(cell);
+    Relation relation = table_open(one, NoLock);
+    List *names = triggers_of(relation, function);
+    table_close(relation, NoLock);
+    ListCell *name;
+    foreach (name, names)
+      idem::tables::execute_definition(psprintf(
+          "DROP TRIGGER %s ON %s", quote_identifier(static_cast<const char *>(lfirst(name))),
+          idem::server::qualified_name(one)));
+  }
 }
 
 // Two that decide would take every row for a repeated one, and nobody knows what else is in a
@@ -181,10 +198,9 @@ IDEM_FUNCTION(idem_stream_attach) {
   require_made_here(relation, function);
   for (int i = 0; i < wish.columns; i++)
     idem::streams::require_column(relation, wish.column[i], wish.columns == 3);
-  List *former = triggers_of(relation, function);
   // ALTER TABLE refuses a table that is in use, by ourselves too.
   relation_close(relation, NoLock);
-  drop_triggers(table, former);
+  drop_triggers(table, function);
   make_triggers(table, wish);
   PG_RETURN_VOID();
 }
@@ -196,10 +212,10 @@ IDEM_FUNCTION(idem_stream_detach) {
   const Oid function = accept_row_in(get_func_namespace(fcinfo->flinfo->fn_oid));
   idem::tables::require_no_partition(relation);
   require_made_here(relation, function);
-  List *names = triggers_of(relation, function);
+  const bool attached = triggers_of(relation, function) != NIL;
   relation_close(relation, NoLock);
-  drop_triggers(table, names);
-  return BoolGetDatum(names != NIL);
+  if (attached) drop_triggers(table, function);
+  return BoolGetDatum(attached);
 }
 
 IDEM_FUNCTION(idem_stream_attached) {

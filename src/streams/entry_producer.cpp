@@ -5,6 +5,7 @@
 #include "server/prelude.hpp"
 #include "streams/call.hpp"
 #include "streams/limits.hpp"
+#include "streams/progress.hpp"
 #include "streams/store.hpp"
 
 IDEM_FUNCTION(idem_producer) {
@@ -12,6 +13,7 @@ IDEM_FUNCTION(idem_producer) {
   const text *producer =
       idem::server::required_text(fcinfo, 0, "producer", idem::streams::kMaxProducerBytes);
   const text *stream = idem::streams::required_stream(fcinfo, 1);
+  idem::streams::write_progress();
   const idem::streams::StreamTables tables = idem::streams::stream_tables(fcinfo, RowExclusiveLock);
   const idem::streams::StreamSettings settings = idem::streams::stream_settings(tables, stream);
   const idem::streams::Registration registration = idem::streams::register_producer(

@@ -1,0 +1,218 @@
+-- Tables whose rows are numbered messages of producers.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+SELECT idem_cleanup_pause();
+CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    detail text;
+    hint text;
+    number bigint;
+BEGIN
+    EXECUTE statement;
+    GET DIAGNOSTICS number = ROW_COUNT;
+    RETURN 'ok ' || number;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN SQLSTATE || ' ' || regexp_replace(SQLERRM || coalesce(' | ' || nullif(detail, ''), '') ||
+        coalesce(' | ' || nullif(hint, ''), ''), 'producer \d+', 'producer N', 'g');
+END $$;
+CREATE TABLE events (producer bigint, epoch integer, seq bigint, body text);
+SELECT idem_stream_attach('events', 'numbers', producer_id => 'producer', epoch => 'epoch', seq => 'seq');
+SELECT * FROM idem_stream_attachments;
+SELECT tgname FROM pg_trigger WHERE tgrelid = 'events'::regclass ORDER BY tgname;
+SELECT producer_id AS a FROM idem_producer('a', 'numbers') \gset
+SELECT producer_id AS b FROM idem_producer('b', 'numbers') \gset
+-- Rows that go to a producer by its number: those from one number to another.
+CREATE FUNCTION put(producer bigint, first bigint, last bigint, epoch bigint DEFAULT 1) RETURNS text LANGUAGE sql AS $$
+    SELECT attempt(format('INSERT INTO events SELECT %s, %s, n FROM generate_series(%s, %s) AS n', producer, epoch,
+        first, last))
+$$;
+CREATE FUNCTION progress() RETURNS TABLE (name text, last_seq bigint, lasts bigint[]) LANGUAGE sql AS $$
+    SELECT producer, last_seq, lasts FROM idem_producers WHERE stream ~ '^numbers' ORDER BY producer
+$$;
+
+-- In order, again, and some of both.
+SELECT put(:a, 1, 3);
+SELECT put(:a, 1, 3);
+SELECT put(:a, 2, 12);
+SELECT put(:a, 12, 13);
+SELECT * FROM progress();
+SELECT count(*), max(seq) FROM events;
+-- A number left out undoes the statement, and the progress with it.
+SELECT put(:a, 14, 14);
+SELECT put(:a, 16, 20);
+SELECT attempt(format('INSERT INTO events VALUES (%1$s, 1, 15), (%1$s, 1, 16), (%1$s, 1, 18)', :a));
+SELECT * FROM progress();
+SELECT put(:a, 15, 16);
+-- Several producers, in any mixture, also within themselves.
+SELECT attempt(format('INSERT INTO events VALUES (%1$s, 1, 17), (%2$s, 1, 1), (%2$s, 1, 1), (%1$s, 1, 17), (%1$s, 1, 18),
+    (%2$s, 1, 2), (%1$s, 1, 3)', :a, :b));
+SELECT * FROM progress();
+-- What idem_accept knows the table knows, and the other way round.
+SELECT outcome, first_seq, last_seq, remembered FROM idem_accept('numbers', :a, 1, 18);
+SELECT outcome FROM idem_accept('numbers', :a, 1, 19, 21, result => '"batch"');
+SELECT put(:a, 18, 22);
+SELECT outcome, result FROM idem_accept('numbers', :a, 1, 19, 21);
+SELECT array_agg(seq ORDER BY seq) FROM events WHERE producer = :a AND seq > 17;
+SELECT put(:a, 23, 25);
+SELECT outcome, result, remembered FROM idem_accept('numbers', :a, 1, 19, 21);
+SELECT put(:a, 26, 40);
+SELECT outcome, result, remembered FROM idem_accept('numbers', :a, 1, 19, 21);
+SELECT outcome, remembered FROM idem_accept('numbers', :a, 1, 37);
+
+-- Rows that say too little, or what nobody gave out.
+SELECT attempt(format('INSERT INTO events VALUES (NULL, 1, 1)'));
+SELECT attempt(format('INSERT INTO events VALUES (%s, NULL, 41)', :a));
+SELECT attempt(format('INSERT INTO events VALUES (%s, 1, NULL)', :a));
+SELECT attempt(format('INSERT INTO events VALUES (%s, 1, 0)', :a));
+SELECT attempt(format('INSERT INTO events VALUES (%s, 0, 41)', :a));
+SELECT attempt(format('INSERT INTO events VALUES (%s, 2, 41)', :a));
+SELECT attempt('INSERT INTO events VALUES (-1, 1, 1)');
+SELECT producer_id AS other FROM idem_producer('a', 'another') \gset
+SELECT attempt(format('INSERT INTO events VALUES (%s, 1, 1)', :other));
+-- A new registration fences the old one, in the middle of a transaction too.
+BEGIN;
+SELECT put(:b, 3, 4);
+SELECT epoch, last_seq FROM idem_producer('b', 'numbers');
+SELECT put(:b, 5, 5);
+SELECT put(:b, 5, 6, 2);
+COMMIT;
+SELECT * FROM progress();
+
+-- Subtransactions that roll back take their progress with them, and those that do not keep it.
+BEGIN;
+SELECT put(:a, 41, 45);
+SAVEPOINT s;
+SELECT put(:a, 46, 50);
+ROLLBACK TO s;
+SELECT put(:a, 48, 50);
+SELECT put(:a, 46, 47);
+RELEASE s;
+SAVEPOINT t;
+SELECT put(:a, 48, 49);
+RELEASE t;
+SELECT put(:a, 49, 50);
+COMMIT;
+SELECT * FROM progress();
+BEGIN;
+SELECT put(:a, 51, 60);
+ROLLBACK;
+SELECT put(:a, 52, 60);
+-- In the middle of a statement as well: each row runs one that fails, one that does not, and one that asks.
+CREATE TABLE log (producer bigint, epoch integer, seq bigint);
+SELECT idem_stream_attach('log', 'numbers', producer_id => 'producer', epoch => 'epoch', seq => 'seq');
+CREATE FUNCTION disturb() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.body = 'fails' THEN
+        BEGIN
+            INSERT INTO log VALUES (NEW.producer, 1, NEW.seq), (NEW.producer, 1, NEW.seq + 1);
+            RAISE division_by_zero;
+        EXCEPTION WHEN division_by_zero THEN
+            NULL;
+        END;
+    ELSIF NEW.body = 'takes' THEN
+        BEGIN
+            INSERT INTO log VALUES (NEW.producer, 1, NEW.seq);
+        EXCEPTION WHEN division_by_zero THEN
+            NULL;
+        END;
+    ELSIF NEW.body = 'asks' THEN
+        NEW.body := 'asked at ' || (idem_accept('numbers', NEW.producer, 1, NEW.seq - 1)).outcome;
+    ELSIF NEW.body = 'accepts' THEN
+        BEGIN
+            PERFORM idem_accept('numbers', NEW.producer, 1, NEW.seq);
+            RAISE division_by_zero;
+        EXCEPTION WHEN division_by_zero THEN
+            NULL;
+        END;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER a BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION disturb();
+SELECT attempt(format('INSERT INTO events SELECT %s, 1, 50 + n, body FROM unnest(%L::text[]) WITH ORDINALITY AS t (body,
+    n)', :a, '{plain,plain,fails,takes,plain,asks,fails,accepts,plain,plain,accepts,plain,fails,plain}'));
+SELECT seq, body FROM events WHERE producer = :a AND seq > 50 ORDER BY seq;
+SELECT seq FROM log;
+SELECT * FROM progress();
+DROP TRIGGER a ON events;
+DROP TABLE log;
+
+-- A row that ON CONFLICT leaves out is a message that has come.
+DELETE FROM events;
+CREATE UNIQUE INDEX events_body ON events (body);
+INSERT INTO events VALUES (:a, 1, 65, 'unique');
+SELECT attempt(format('INSERT INTO events VALUES (%1$s, 1, 66, %2$L), (%1$s, 1, 67, %3$L) ON CONFLICT DO NOTHING', :a,
+    'unique', 'other'));
+SELECT * FROM progress();
+DROP INDEX events_body;
+-- Other settings: gaps, no memory, and refusing what is not remembered.
+SELECT idem_stream_set('numbers', mode => 'monotonic', remember => 0);
+SELECT put(:a, 70, 75), put(:a, 75, 76), put(:a, 60, 60);
+SELECT * FROM progress();
+SELECT idem_stream_set('numbers', remember => 3, too_old => 'refuse');
+SELECT put(:a, 80, 85);
+SELECT put(:a, 83, 86);
+SELECT put(:a, 83, 86);
+SELECT * FROM progress();
+SELECT idem_stream_reset('numbers');
+
+-- The state is written once for a statement, however many rows it has.
+BEGIN;
+SELECT n_tup_upd AS before FROM pg_stat_xact_user_tables WHERE relname = 'idem_producers' \gset
+SELECT put(:a, 87, 2000);
+SELECT n_tup_upd - :before AS updates FROM pg_stat_xact_user_tables WHERE relname = 'idem_producers';
+SELECT put(:a, 2001, 2001);
+SELECT n_tup_upd - :before AS updates FROM pg_stat_xact_user_tables WHERE relname = 'idem_producers';
+SELECT put(:a, 1000, 2001);
+SELECT n_tup_upd - :before AS updates FROM pg_stat_xact_user_tables WHERE relname = 'idem_producers';
+COMMIT;
+SELECT * FROM progress();
+
+-- Partitions; one that was made later tells nobody of the end of a statement.
+CREATE TABLE parted (day integer, producer integer, epoch bigint, seq integer) PARTITION BY LIST (day);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
+SELECT idem_stream_attach('parted', 'numbers', producer_id => 'producer', epoch => 'epoch', seq => 'seq');
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2);
+SELECT tgrelid::regclass, tgname FROM pg_trigger WHERE tgrelid IN (SELECT relid FROM pg_partition_tree('parted'))
+ORDER BY 1, 2;
+SELECT attempt(format('INSERT INTO parted SELECT n %% 2 + 1, %s, 1, n FROM generate_series(2000, 2010) AS n', :a));
+SELECT * FROM progress();
+UPDATE parted SET day = 3 - day;
+SELECT count(*), count(*) FILTER (WHERE day = seq % 2 + 1) FROM parted;
+BEGIN;
+SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(2010, 2020) AS n', :a));
+SELECT last_seq FROM idem_producers WHERE producer_id = :a;
+SELECT outcome FROM idem_accept('numbers', :a, 1, 2020);
+SELECT last_seq FROM idem_producers WHERE producer_id = :a;
+SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(2021, 2030) AS n', :a));
+COMMIT;
+SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(2031, 2040) AS n', :a));
+SELECT * FROM progress();
+SELECT idem_stream_detach('parted');
+SELECT count(*) FROM pg_trigger WHERE tgrelid IN (SELECT relid FROM pg_partition_tree('parted'));
+DROP TABLE parted;
+
+-- By hand.
+SELECT idem_stream_detach('events');
+CREATE TRIGGER mine BEFORE INSERT ON events FOR EACH ROW
+    EXECUTE FUNCTION idem_accept_row('numbers', 'producer', 'epoch', 'seq');
+SELECT put(:a, 2040, 2042);
+SELECT * FROM progress();
+CREATE TRIGGER wrong AFTER INSERT ON events EXECUTE FUNCTION idem_accept_row('numbers', 'producer', 'epoch', 'seq');
+SELECT put(:a, 2043, 2043);
+DROP TRIGGER wrong ON events;
+
+-- An expired producer is told so.
+UPDATE idem_producers SET expires_at = '-infinity' WHERE producer_id = :a;
+SELECT regexp_replace(put(:a, 2043, 2043), '\d{4}-\S+ \S+', 'T');
+SELECT epoch, last_seq FROM idem_producer('a', 'numbers');
+SELECT put(:a, 2043, 2043, 2);
+-- The extension may go in the transaction that wrote.
+BEGIN;
+SELECT put(:a, 2044, 2050, 2);
+DROP EXTENSION pg_idem CASCADE;
+COMMIT;
+SELECT max(seq) FROM events;
+CREATE EXTENSION pg_idem;
+DROP TABLE events;
+DROP FUNCTION attempt, put, progress, disturb;
