@@ -4,7 +4,7 @@ SET client_min_messages = warning;
 DROP ROLE IF EXISTS regress_idem_argument;
 RESET client_min_messages;
 CREATE ROLE regress_idem_argument;
-CREATE TABLE plain_table (at timestamptz);
+CREATE TABLE plain_table (at timestamptz, note text);
 CREATE INDEX ON plain_table (at);
 CREATE TABLE plain_values (argument text, value text, function text DEFAULT '');
 INSERT INTO plain_values VALUES
@@ -33,6 +33,9 @@ INSERT INTO plain_values VALUES ('epoch', '2020-01-01', 'idem_snowflake_create')
     ('id', '017f22e2-79b0-7cc3-98c4-dc0c0c07398f', 'idem_uuid_time');
 INSERT INTO plain_values SELECT 'seq', 'idem_snowflake_seq', proname
 FROM pg_proc WHERE proname LIKE 'idem\_snowflake%';
+-- A table's messages have an id or a number, not both.
+INSERT INTO plain_values VALUES ('msg_id', 'note', 'idem_stream_attach'), ('producer_id', NULL, 'idem_stream_attach'),
+    ('epoch', NULL, 'idem_stream_attach'), ('seq', NULL, 'idem_stream_attach');
 -- Machines have a table and a name of their own.
 SELECT idem_machine_define('plain', '{new}', '{{new,paid,pay},{paid,shipped,ship}}');
 CREATE TABLE judged_table (id integer PRIMARY KEY, status text, machine text, v integer);
@@ -58,7 +61,8 @@ CREATE VIEW arguments AS
     -- Functions for the planner and for triggers name no argument.
     WHERE a.argument IS NOT NULL AND a.type IS NOT NULL;
 -- Everything here has a plain value.
-SELECT function, argument FROM arguments WHERE value IS NULL AND argument NOT IN ('token', 'archive');
+SELECT function, argument FROM arguments WHERE value IS NULL AND argument NOT IN ('token', 'archive')
+    AND function <> 'idem_stream_attach';
 
 -- The call with one argument replaced.
 CREATE FUNCTION call_with(f oid, replaced text, replacement text) RETURNS text LANGUAGE sql STABLE AS $$

@@ -112,7 +112,7 @@ void require_made_here(Relation relation, Oid function) {
 
 [[noreturn]] void refuse_columns() {
   ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
-                  errmsg("which columns say what a row's message is must be named"),
+                  errmsg("the columns of either an id or a number must be named"),
                   errhint("Pass either msg_id, or all of producer_id, epoch and seq.")));
   pg_unreachable();
 }
