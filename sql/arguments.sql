@@ -45,6 +45,15 @@ INSERT INTO plain_values SELECT argument, value, proname
 FROM pg_proc,
     (VALUES ('rel', 'judged_table'), ('col', 'status'), ('key', '1'), ('name', 'plain')) AS v (argument, value)
 WHERE proname ~ '^idem_(machine_.*|fire|allowed_events|history_of)$' AND proname <> 'idem_machine_define';
+-- So have versions.
+CREATE TABLE versioned_table (id integer PRIMARY KEY, version integer NOT NULL DEFAULT 1, note text);
+SELECT idem_version_attach('versioned_table');
+INSERT INTO versioned_table VALUES (1);
+INSERT INTO plain_values VALUES ('mode', 'where'), ('ignore', '{}'), ('fill', 'false'), ('expected', '1'),
+    ('changes', '{"note": "n"}');
+INSERT INTO plain_values SELECT argument, value, proname
+FROM pg_proc, (VALUES ('rel', 'versioned_table'), ('col', 'version'), ('key', '1')) AS v (argument, value)
+WHERE proname IN ('idem_version_attach', 'idem_version_detach', 'idem_cas');
 CREATE TABLE empty_values (type regtype PRIMARY KEY, value text);
 INSERT INTO empty_values VALUES ('text', ''), ('bytea', ''), ('jsonb', '""'), ('text[]', '{}'), ('integer', '0'),
     ('bigint', '0'), ('bigint[]', '{}'), ('name', ''), ('regclass', '0'), ('regrole', '0');
@@ -125,7 +134,8 @@ DROP VIEW arguments;
 SELECT count(*) FROM idem_expiries;
 SELECT version, count(*) FROM idem_machines GROUP BY version;
 SELECT status, v FROM judged_table;
-DROP TABLE judged_table;
+SELECT version, note FROM versioned_table;
+DROP TABLE judged_table, versioned_table;
 DELETE FROM idem_machines;
 DROP TABLE plain_table, plain_values, empty_values, read_committed;
 DROP ROLE regress_idem_argument;

@@ -36,6 +36,8 @@ DROP EXTENSION pg_idem;
 CREATE SCHEMA "My schema @ 1.";
 CREATE EXTENSION pg_idem SCHEMA "My schema @ 1.";
 CREATE TABLE judged (id integer PRIMARY KEY, state text);
+CREATE TABLE versioned (id integer PRIMARY KEY, version integer NOT NULL DEFAULT 1);
+INSERT INTO versioned VALUES (1);
 INSERT INTO judged VALUES (1, 'a');
 CREATE FUNCTION live(s text) RETURNS TABLE (step integer, answer text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -57,6 +59,8 @@ DECLARE
         'event FROM %1$I.idem_allowed_events(''judged'', ''1'')',
         'col FROM %1$I.idem_machine_attachments', 'count(*) FROM %1$I.idem_machine_validate(''judged'')',
         '%1$I.idem_machine_detach(''judged'', ''state'')',
+        'format(''%%s'', %1$I.idem_version_attach(''versioned''))', 'mode FROM %1$I.idem_version_attachments',
+        '%1$I.idem_cas(''versioned'', ''1'', version, ''{}'') - version FROM versioned', '%1$I.idem_version_detach(''versioned'')',
         'depth FROM %1$I.idem_session_lock(''l'')', 'depth FROM %1$I.idem_xact_lock(''l'')',
         'count(*) FROM %1$I.idem_locks', '%1$I.idem_session_unlock(''l'')',
         '%1$I.idem_forget(''k'')', '%1$I.idem_forget(''e'')', '%1$I.idem_forget(''k'', ''s'', true)',

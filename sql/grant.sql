@@ -26,7 +26,7 @@ SELECT role, object, string_agg(privilege, ' ' ORDER BY privilege) FILTER (WHERE
 FROM unnest(ARRAY['regress_idem_app', 'regress_idem_operator']) AS role,
     unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history', 'idem_history_ids',
         'idem_locks', 'idem_machine_attachments', 'idem_machines', 'idem_records', 'idem_scopes',
-        'idem_stat_cleanup', 'idem_tokens']) AS object,
+        'idem_stat_cleanup', 'idem_tokens', 'idem_version_attachments']) AS object,
     unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS privilege,
     LATERAL (SELECT has_table_privilege(role, object, privilege) AS has) AS h
 GROUP BY role, object ORDER BY role, object;
@@ -81,6 +81,8 @@ SELECT FROM idem_machines;
 SELECT nextval('idem_history_ids');
 SELECT FROM idem_machine_attachments;
 SELECT FROM idem_locks;
+SELECT FROM idem_version_attachments;
+SELECT idem_version_attach('plain_table');
 SELECT FROM idem_lock_entries();
 SELECT idem_machine_define('grant', '{a}', '{}');
 \set VERBOSITY default
@@ -101,6 +103,7 @@ SELECT FROM idem_machines LIMIT 0;
 SELECT FROM idem_history LIMIT 0;
 SELECT count(*) FROM idem_machine_attachments;
 SELECT count(*) FROM idem_locks;
+SELECT count(*) FROM idem_version_attachments;
 \set VERBOSITY sqlstate
 DELETE FROM idem_records;
 DELETE FROM idem_cleanup_paused;
@@ -120,7 +123,8 @@ SELECT idem_revoke('regress_idem_operator');
 SELECT bool_or(operator OR odd) AS revoked_roles, count(*) FILTER (WHERE app) AS app FROM callable;
 SELECT bool_or(has_table_privilege('regress_idem_operator', object, 'SELECT')) AS tables
 FROM unnest(ARRAY['idem_archive', 'idem_cleanup_paused', 'idem_expiries', 'idem_history', 'idem_locks',
-        'idem_machine_attachments', 'idem_machines', 'idem_records', 'idem_scopes', 'idem_stat_cleanup']) AS object;
+        'idem_machine_attachments', 'idem_machines', 'idem_records', 'idem_scopes', 'idem_stat_cleanup',
+        'idem_version_attachments']) AS object;
 SELECT idem_grant(NULL);
 \echo :SQLSTATE
 SELECT idem_revoke(NULL);

@@ -257,7 +257,7 @@ SELECT idem_machine_attach('judged', 'a', 'order', history => true), idem_machin
     idem_machine_attach('judged', 'c', 'number');
 INSERT INTO public.judged VALUES ('old session'), ('new session'), ('superuser');
 GRANT SELECT, UPDATE ON public.judged TO regress_idem_app;
-CREATE TABLE public.operated (id integer PRIMARY KEY, status pg_catalog.text, machine pg_catalog.text, v integer);
+CREATE TABLE public.operated (id integer PRIMARY KEY, status pg_catalog.text, machine pg_catalog.text, v integer, w integer);
 INSERT INTO public.operated VALUES (1, 'new'), (2, 'gone');
 CREATE TABLE public.expiring (at timestamptz);
 CREATE INDEX ON public.expiring (at);
@@ -287,6 +287,10 @@ DECLARE
         'pg_catalog.format(''%%s'', public.idem_machine_migrate(''public.operated'', ''status'', ''{"gone": "new"}'', machine => %1$L))',
         'pg_catalog.format(''%%s'', public.idem_machine_migrate(''public.operated'', ''status'', ''{"paid": "gone"}'', machine => %1$L, max_rows => 1))',
         'pg_catalog.format(''%%s'', public.idem_machine_detach(''public.operated'', ''status''))',
+        '''attached'' FROM public.idem_version_attach(''public.operated'', ''w'', ''expect'', ''{machine}'', true)',
+        'pg_catalog.format(''%%s'', public.idem_cas(''public.operated'', ''1'', (SELECT w FROM public.operated WHERE id OPERATOR(pg_catalog.=) 1), ''{}''))',
+        'pg_catalog.format(''%%s'', pg_catalog.count(*)) FROM public.idem_version_attachments',
+        'pg_catalog.format(''%%s'', public.idem_version_detach(''public.operated'', ''w''))',
         '''done'' FROM public.idem_grant(''regress_idem_member'')',
         '''done'' FROM public.idem_revoke(''regress_idem_member'')'];
     answer pg_catalog.text;

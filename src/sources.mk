@@ -14,7 +14,8 @@ PURE_SOURCES = src/cleanup/schedule.cpp \
 	src/machines/scanner.cpp \
 	src/records/decision.cpp \
 	src/records/key.cpp \
-	src/streams/decision.cpp
+	src/streams/decision.cpp \
+	src/versions/decision.cpp
 
 SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
@@ -148,7 +149,14 @@ SERVER_SOURCES = src/module.cpp \
 	src/tables/arguments.cpp \
 	src/tables/descriptions.cpp \
 	src/tables/row.cpp \
-	src/tables/triggers.cpp
+	src/tables/triggers.cpp \
+	src/versions/attachment.cpp \
+	src/versions/entry_cas.cpp \
+	src/versions/entry_version_attach.cpp \
+	src/versions/entry_version_check.cpp \
+	src/versions/plans.cpp \
+	src/versions/refusal.cpp \
+	src/versions/stamp.cpp
 
 # Concatenated in this order into the install script.
 SQL_PIECES = src/records/types.sql \
@@ -168,7 +176,8 @@ SQL_PIECES = src/records/types.sql \
 	src/streams/messages.sql \
 	src/ids/tables.sql \
 	src/ids/functions.sql \
-	src/streams/attach.sql
+	src/streams/attach.sql \
+	src/versions/functions.sql
 
 # Functions that only tests call, in a module of their own.
 TEST_SOURCES = test/module/guard_functions.cpp \

@@ -33,6 +33,7 @@ constexpr const char *kForApplications[] = {"idem_begin",
                                             "idem_session_lock",
                                             "idem_session_unlock",
                                             "idem_xact_lock",
+                                            "idem_cas",
                                             "idem_producer",
                                             "idem_accept",
                                             "idem_accept_result",
@@ -57,9 +58,11 @@ constexpr const char *kForOperators[] = {
     "idem_machine_define",   "idem_machine_attach",  "idem_machine_detach",
     "idem_machine_validate", "idem_machine_migrate", "idem_machine_attached",
     "idem_transition_check", "idem_pin_version",     "idem_lock_entries",
-    "idem_lock_hash",        "idem_durable_locks",   "idem_stream_set",
-    "idem_stream_reset",     "idem_stream_attach",   "idem_stream_detach",
-    "idem_stream_attached",  "idem_accept_row",      "idem_snowflake_create"};
+    "idem_lock_hash",        "idem_durable_locks",   "idem_version_attach",
+    "idem_version_detach",   "idem_version_check",   "idem_version_attached",
+    "idem_stream_set",       "idem_stream_reset",    "idem_stream_attach",
+    "idem_stream_detach",    "idem_stream_attached", "idem_accept_row",
+    "idem_snowflake_create"};
 
 constexpr const char *kTypes[] = {"idem_claim", "idem_record", "idem_lock_grant", "idem_acceptance",
                                   "idem_message_acceptance"};
@@ -74,6 +77,7 @@ constexpr const char *kTablesForOperators[] = {"idem_records",
                                                "idem_history",
                                                "idem_machine_attachments",
                                                "idem_locks",
+                                               "idem_version_attachments",
                                                "idem_streams",
                                                "idem_producers",
                                                "idem_stream_attachments"};

@@ -19,6 +19,7 @@ inline constexpr char kUnknownState[] = "ID004";
 inline constexpr char kGuardRefused[] = "ID005";
 inline constexpr char kNoMachine[] = "ID006";
 inline constexpr char kReusedEvent[] = "ID007";
+inline constexpr char kStaleVersion[] = "ID010";
 inline constexpr char kFenced[] = "ID021";
 inline constexpr char kGap[] = "ID030";
 inline constexpr char kFencedProducer[] = "ID031";

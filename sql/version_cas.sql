@@ -1,0 +1,167 @@
+-- idem_cas: a change of one row that still has the version that was read.
+\set SHOW_CONTEXT never
+CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+    detail text;
+    hint text;
+BEGIN
+    IF statement ~ '^SELECT|RETURNING' THEN
+        EXECUTE statement INTO answer;
+    ELSE
+        EXECUTE statement;
+    END IF;
+    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '') || coalesce(' | ' || nullif(hint, ''), '');
+END $$;
+CREATE DOMAIN short AS varchar(5) CHECK (VALUE <> 'no');
+CREATE TYPE color AS ENUM ('red', 'green');
+CREATE TYPE pair AS (a integer, b text);
+CREATE TABLE doc (id integer PRIMARY KEY, code text UNIQUE, version integer NOT NULL DEFAULT 1, note text, amount numeric(6,2),
+    flag boolean, at timestamptz, tags text[], data jsonb, raw bytea, c color, s short, p pair,
+    g integer GENERATED ALWAYS AS (id * 2) STORED, i integer GENERATED ALWAYS AS IDENTITY, required text NOT NULL DEFAULT '');
+SELECT attempt('SELECT idem_cas(''doc'', ''1'', 1, ''{}'')');
+INSERT INTO doc (id, code) VALUES (1, 'a'), (2, 'b');
+SET timezone = 'UTC';
+-- In every mode alike.
+SELECT idem_version_attach('doc');
+SELECT idem_cas('doc', '1', 1, '{"note": "one"}'), idem_cas('doc', '{"id": 1}', 2, '{"note": "two"}'),
+    idem_cas('doc', '{"code": "a"}', 3, '{}');
+SELECT idem_version_attach('doc', mode => 'expect');
+SELECT idem_cas('doc', '1', 4, '{"note": "three"}'), idem_cas('doc', '1', 5, '{}');
+SELECT idem_version_attach('doc', mode => 'client');
+SELECT idem_cas('doc', '1', 6, '{"note": "four", "flag": null}'), idem_cas('doc', '1', 7, '{}');
+SELECT id, version, note FROM doc ORDER BY id;
+-- Stale, in every mode alike; no row; wrong calls.
+SELECT mode, attempt(format('SELECT idem_version_attach(''doc'', mode => %L)', mode)),
+    attempt('SELECT idem_cas(''doc'', ''1'', 7, ''{"note": "lost"}'')'), attempt('SELECT idem_cas(''doc'', ''1'', 9, ''{}'')')
+FROM unnest(ARRAY['where', 'expect', 'client']) AS mode;
+SELECT idem_cas('doc', '1', 7, '{"note": "lost"}');
+SELECT idem_cas('doc', '3', 1, '{}');
+SELECT idem_version_attach('doc');
+SELECT arguments, attempt(format('SELECT idem_cas(%s)', arguments)) FROM unnest(ARRAY[
+    'NULL, ''1'', 8, ''{}''', '0, ''1'', 8, ''{}''', '''doc_pkey'', ''1'', 8, ''{}''',
+    '''doc'', NULL, 8, ''{}''', '''doc'', ''1'', NULL, ''{}''', '''doc'', ''1'', 8, NULL',
+    '''doc'', ''1'', 8, ''[]''', '''doc'', ''1'', 8, ''1''', '''doc'', ''1'', 8, ''null''',
+    '''doc'', ''null'', 8, ''{}''', '''doc'', ''{}'', 8, ''{}''', '''doc'', ''{"note": "four"}'', 8, ''{}''',
+    '''doc'', ''{"id": 1, "code": "a"}'', 8, ''{}''', '''doc'', ''"x"'', 8, ''{}''',
+    '''doc'', ''1'', 8, ''{"version": 9}''', '''doc'', ''1'', 8, ''{"missing": 1}''', '''doc'', ''1'', 8, ''{"ctid": "(0,1)"}''',
+    '''doc'', ''1'', 8, ''{"": 1}''', '''doc'', ''1'', 8, ''{"g": 1}''', '''doc'', ''1'', 8, ''{"i": 1}''',
+    '''doc'', ''1'', 8, ''{"required": null}''', '''doc'', ''1'', 8, ''{"code": "b"}''', '''doc'', ''1'', 8, ''{"s": "no"}''',
+    '''doc'', ''1'', 8, ''{"s": "too long"}''', '''doc'', ''1'', 8, ''{"c": "blue"}''', '''doc'', ''1'', 8, ''{"flag": "maybe"}''',
+    '''doc'', ''1'', 8, ''{"amount": 1e6}''', '''doc'', ''1'', 9223372036854775807, ''{}''', '''doc'', ''1'', -1, ''{}''']) AS arguments;
+SELECT attempt(format('SELECT idem_cas(''doc'', ''1'', 8, ''{%s: 1}'')', to_json(repeat('long', 100))));
+-- Values of every kind.
+SELECT idem_cas('doc', '1', 8, $${"note": "äöü 表\n\"", "amount": 12.345, "flag": true, "at": "2020-02-29T12:00:00Z", "tags": ["a", null, "b c"],
+    "data": {"deep": [1, null]}, "raw": "\\x00ff", "c": "green", "s": "abc", "p": "(1,x)"}$$);
+SELECT note, amount, flag, at, tags, data, raw, c, s, p, g FROM doc WHERE id = 1;
+SELECT idem_cas('doc', '1', 9, '{"data": null, "tags": [], "note": "", "amount": "7", "s": null}');
+SELECT note, amount, tags, data, s FROM doc WHERE id = 1;
+SELECT idem_cas('doc', '1', 10, '{"data": "text"}'), idem_cas('doc', '1', 11, '{"note": 42}'), idem_cas('doc', '1', 12, '{"note": {"a": [1]}}');
+SELECT note, data FROM doc WHERE id = 1;
+-- The key itself may change.
+SELECT idem_cas('doc', '1', 13, '{"id": 10}');
+SELECT idem_cas('doc', '10', 14, '{"id": 1, "code": null}');
+SELECT attempt('SELECT idem_cas(''doc'', ''{"code": null}'', 15, ''{}'')');
+
+-- A call in a transaction that is undone in part.
+BEGIN;
+SELECT idem_cas('doc', '1', 15, '{"note": "in"}');
+SAVEPOINT s;
+SELECT idem_cas('doc', '1', 16, '{"note": "inner"}');
+SELECT attempt('SELECT idem_cas(''doc'', ''1'', 16, ''{"note": "stale"}'')');
+ROLLBACK TO s;
+SELECT idem_cas('doc', '1', 16, '{"note": "again"}');
+ROLLBACK;
+SELECT version, note FROM doc WHERE id = 1;
+
+-- A row that a trigger keeps as it is.
+CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER suppress BEFORE UPDATE ON doc FOR EACH ROW EXECUTE FUNCTION suppress();
+SELECT attempt('SELECT idem_cas(''doc'', ''1'', 15, ''{}'')');
+DROP TRIGGER suppress ON doc;
+-- A trigger that calls it for another row, and more kept plans than there is room for.
+CREATE FUNCTION follow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.id < 5 THEN
+        PERFORM idem_cas('doc', to_jsonb(NEW.id + 1), (SELECT version FROM doc WHERE id = NEW.id + 1), '{}');
+    END IF;
+    RETURN NULL;
+END $$;
+INSERT INTO doc (id) VALUES (3), (4), (5);
+CREATE TRIGGER follow AFTER UPDATE ON doc FOR EACH ROW EXECUTE FUNCTION follow();
+SELECT idem_cas('doc', '2', 1, '{"note": "first"}');
+SELECT id, version FROM doc ORDER BY id;
+DROP TRIGGER follow ON doc;
+DO $$
+BEGIN
+    FOR i IN 1..100 LOOP
+        EXECUTE format('CREATE TABLE many_%1$s (id integer PRIMARY KEY, version integer, c_%1$s text)', i);
+        EXECUTE format('INSERT INTO many_%1$s VALUES (1, 1)', i);
+        PERFORM idem_version_attach(format('many_%s', i)::regclass);
+    END LOOP;
+    FOR round IN 0..2 LOOP
+        FOR i IN 1..100 LOOP
+            PERFORM idem_cas(format('many_%s', i)::regclass, '1', round + 1, jsonb_build_object('c_' || i, round));
+        END LOOP;
+    END LOOP;
+END $$;
+SELECT count(*), min(version), max(version) FROM
+    (SELECT (xpath('/row/version/text()', query_to_xml(format('SELECT version FROM many_%s', i), false, true, '')))[1]::text::integer
+     AS version FROM generate_series(1, 100) AS i) AS v;
+DO $$ BEGIN FOR i IN 1..100 LOOP EXECUTE format('DROP TABLE many_%s', i); END LOOP; END $$;
+-- Kept plans heed what changes about the table.
+ALTER TABLE doc RENAME COLUMN note TO remark;
+SELECT attempt('SELECT idem_cas(''doc'', ''2'', 2, ''{"note": "x"}'')'), idem_cas('doc', '2', 2, '{"remark": "x"}');
+ALTER TABLE doc ALTER COLUMN remark TYPE varchar(20);
+SELECT attempt('SELECT idem_cas(''doc'', ''2'', 3, ''{"remark": "longer than twenty is this"}'')'), idem_cas('doc', '2', 3, '{"remark": "abc"}');
+ALTER TABLE doc RENAME TO doc_2;
+CREATE TABLE doc (LIKE doc_2 INCLUDING ALL);
+INSERT INTO doc (id) VALUES (2);
+SELECT attempt('SELECT idem_cas(''doc'', ''2'', 1, ''{"remark": "abc"}'')');
+SELECT idem_version_attach('doc');
+SELECT idem_cas('doc', '2', 1, '{"remark": "abc"}'), idem_cas('doc_2', '2', 4, '{"remark": "abc"}');
+SELECT remark, version FROM doc UNION ALL SELECT remark, version FROM doc_2 WHERE id = 2;
+SELECT idem_version_detach('doc_2');
+SELECT attempt('SELECT idem_cas(''doc_2'', ''2'', 5, ''{}'')');
+DROP TABLE doc_2;
+
+-- With the caller's rights.
+CREATE ROLE regress_idem_app;
+SELECT idem_grant('regress_idem_app');
+SET ROLE regress_idem_app;
+SELECT attempt('SELECT idem_cas(''doc'', ''2'', 2, ''{}'')');
+RESET ROLE;
+GRANT SELECT (id, version), UPDATE (remark) ON doc TO regress_idem_app;
+SET ROLE regress_idem_app;
+SELECT idem_cas('doc', '2', 2, '{"remark": "app"}');
+SELECT attempt('SELECT idem_cas(''doc'', ''2'', 3, ''{"amount": 1}'')'), attempt('SELECT idem_cas(''doc'', ''2'', 3, ''{}'')'),
+    attempt('SELECT idem_cas(''doc'', ''2'', 2, ''{"remark": "old"}'')');
+RESET ROLE;
+GRANT SELECT, UPDATE ON doc TO regress_idem_app;
+INSERT INTO doc (id, remark) VALUES (6, 'hid'), (7, 'see');
+ALTER TABLE doc ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON doc FOR SELECT USING (remark <> 'hid');
+CREATE POLICY writable ON doc FOR UPDATE USING (remark = 'app');
+SET ROLE regress_idem_app;
+SELECT idem_cas('doc', '2', 3, '{}');
+SELECT id, attempt(format('SELECT idem_cas(''doc'', ''%s'', %s, ''{}'')', id, expected))
+FROM (VALUES (6, 1), (6, 2), (7, 1), (7, 2)) AS v (id, expected);
+RESET ROLE;
+DROP TABLE doc;
+DROP OWNED BY regress_idem_app;
+DROP ROLE regress_idem_app;
+BEGIN READ ONLY;
+SELECT idem_cas(NULL, NULL, NULL, NULL);
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT idem_version_attach(NULL);
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT idem_version_detach(NULL);
+ROLLBACK;
+DROP FUNCTION attempt, suppress, follow;
+DROP TYPE color, pair;
+DROP DOMAIN short;

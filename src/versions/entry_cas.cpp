@@ -1,0 +1,251 @@
+// idem_cas: a change of one row, provided that it has the version that the caller has read.
+
+#include "server/arguments.hpp"
+#include "server/guard.hpp"
+#include "server/json_value.hpp"
+#include "server/names.hpp"
+#include "server/prelude.hpp"
+#include "tables/arguments.hpp"
+#include "tables/row.hpp"
+#include "versions/attachment.hpp"
+#include "versions/bump.hpp"
+#include "versions/plans.hpp"
+#include "versions/refusal.hpp"
+
+namespace idem::versions {
+
+Oid bumped_table = InvalidOid;
+}  // namespace idem::versions
+
+namespace {
+
+using idem::server::errcode_of;
+using idem::tables::KeyCondition;
+using idem::versions::Attached;
+using idem::versions::Attachment;
+using idem::versions::Mode;
+
+constexpr int kRel = 0, kKey = 1, kExpected = 2, kChanges = 3;
+// Attempts to change a row that turns up with the expected version right after it was not found.
+constexpr int kAttempts = 3;
+
+struct Call {
+  Relation relation;
+  const Attachment *attachment;
+  KeyCondition key;
+  Jsonb *key_as_given;
+  std::int64_t expected;
+  Jsonb *changes;
+};
+
+// An UPDATE with the values of its parameters.
+struct Update {
+  StringInfoData sql;
+  int parameters;
+  Oid *types;
+  Datum *values;
+  char *nulls;
+};
+
+[[noreturn]] void refuse_argument(const char *problem, const char *hint) {
+  ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("%s", problem),
+                  errhint("%s", hint)));
+  pg_unreachable();
+}
+
+const char *name_of_column(const Call &call, AttrNumber column) {
+  return get_attname(RelationGetRelid(call.relation), column, false);
+}
+
+Attached required_attachment(FunctionCallInfo fcinfo, Relation relation) {
+  const Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+  const Attached attached =
+      idem::versions::find_attached(relation, idem::versions::version_check_in(schema));
+  if (attached.trigger == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("table \"%s\" has no version column", RelationGetRelationName(relation)),
+                    errhint("Attach one with idem_version_attach.")));
+  return attached;
+}
+
+Jsonb *changes_argument(FunctionCallInfo fcinfo) {
+  Jsonb *changes = PG_ARGISNULL(kChanges) ? nullptr : PG_GETARG_JSONB_P(kChanges);
+  if (changes == nullptr || !JB_ROOT_IS_OBJECT(changes))
+    refuse_argument(
+        changes == nullptr ? "changes must not be null" : "changes must be a JSON object",
+        "Pass the new values of columns, such as '{\"status\": \"paid\"}', or '{}' for a new "
+        "version alone.");
+  return changes;
+}
+
+Call read_call(FunctionCallInfo fcinfo, Relation relation) {
+  Call call = {};
+  call.relation = relation;
+  if (PG_ARGISNULL(kExpected))
+    refuse_argument("expected must not be null",
+                    "Pass the version that the row had when it was "
+                    "read.");
+  call.expected = PG_GETARG_INT64(kExpected);
+  call.changes = changes_argument(fcinfo);
+  call.key_as_given = idem::tables::required_key(fcinfo, kKey);
+  call.attachment = required_attachment(fcinfo, relation).attachment;
+  call.key = idem::tables::read_key(relation, InvalidAttrNumber, call.key_as_given);
+  return call;
+}
+
+Update begin_update(const Call &call) {
+  Update update = {};
+  const std::size_t parameters = call.key.parameters + 1 + JB_ROOT_COUNT(call.changes);
+  initStringInfo(&update.sql);
+  update.types = static_cast<Oid *>(palloc(parameters * sizeof(Oid)));
+  update.values = static_cast<Datum *>(palloc(parameters * sizeof(Datum)));
+  update.nulls = static_cast<char *>(palloc(parameters));
+  memset(update.nulls, ' ', parameters);
+  update.parameters = call.key.parameters;
+  memcpy(update.types, call.key.types, call.key.parameters * sizeof(Oid));
+  memcpy(update.values, call.key.values, call.key.parameters * sizeof(Datum));
+  appendStringInfo(&update.sql, "UPDATE %s AS t SET ",
+                   idem::server::qualified_name(RelationGetRelid(call.relation)));
+  return update;
+}
+
+// The number of the parameter.
+int add_parameter(Update &update, Oid type, Datum value) {
+  update.types[update.parameters] = type;
+  update.values[update.parameters] = value;
+  return ++update.parameters;
+}
+
+void add_change(const Call &call, Update &update, const char *name, const JsonbValue &value) {
+  const AttrNumber column = idem::tables::existing_column(call.relation, name);
+  if (column == call.attachment->column)
+    refuse_argument(psprintf("changes names the version column \"%s\"", name),
+                    "Leave it out: the version is raised by 1, and returned.");
+  const Oid type = get_atttype(RelationGetRelid(call.relation), column);
+  const bool isnull = value.type == jbvNull;
+  const int number =
+      add_parameter(update, type, isnull ? Datum{0} : idem::server::sql_value(value, type));
+  if (isnull) update.nulls[number - 1] = 'n';
+  appendStringInfo(&update.sql, "%s = $%d, ", quote_identifier(name), number);
+}
+
+void add_changes(const Call &call, Update &update) {
+  JsonbIterator *iterator = JsonbIteratorInit(&call.changes->root);
+  JsonbValue name;
+  JsonbValue value;
+  JsonbIteratorToken token;
+  while ((token = JsonbIteratorNext(&iterator, &name, true)) != WJB_DONE) {
+    if (token != WJB_KEY) continue;
+    const char *column = pnstrdup(name.val.string.val, name.val.string.len);
+    (void)JsonbIteratorNext(&iterator, &value, true);
+    add_change(call, update, column, value);
+  }
+}
+
+// What the mode has clients write.
+Update update_for(const Call &call) {
+  Update update = begin_update(call);
+  add_changes(call, update);
+  const char *version = quote_identifier(name_of_column(call, call.attachment->column));
+  const bool writes = call.attachment->mode == Mode::client || JB_ROOT_COUNT(call.changes) == 0;
+  if (writes)
+    appendStringInfo(&update.sql, "%s = t.%s%s", version, version,
+                     call.attachment->mode == Mode::client ? " OPERATOR(pg_catalog.+) 1" : "");
+  else
+    update.sql.len -= static_cast<int>(strlen(", "));
+  const int expected = add_parameter(update, INT8OID, Int64GetDatum(call.expected));
+  appendStringInfo(&update.sql,
+                   " WHERE %s AND t.%s OPERATOR(pg_catalog.=) $%d RETURNING t.%s::pg_catalog.int8",
+                   call.key.sql.data, version, expected, version);
+  return update;
+}
+
+void execute(const Call &call, const Update &update) {
+  const idem::versions::Plan plan =
+      idem::versions::plan_for(update.sql.data, update.parameters, update.types);
+  const Oid outer = idem::versions::bumped_table;
+  volatile int code = 0;
+  PG_TRY();
+  {
+    idem::versions::bumped_table =
+        JB_ROOT_COUNT(call.changes) == 0 ? RelationGetRelid(call.relation) : InvalidOid;
+    code = idem::versions::execute_plan(plan, update.values, update.nulls);
+  }
+  PG_FINALLY();
+  { idem::versions::bumped_table = outer; }
+  PG_END_TRY();
+  if (code != SPI_OK_UPDATE_RETURNING)
+    elog(ERROR, "\"%s\" failed: %s", update.sql.data, SPI_result_code_string(code));
+}
+
+// The one value that the statement gave, or false: there is none.
+bool take_version(const Call &call, std::int64_t *version) {
+  if (SPI_processed > 1)
+    ereport(ERROR, (errcode(ERRCODE_CARDINALITY_VIOLATION),
+                    errmsg("several rows of table \"%s\" have this key",
+                           RelationGetRelationName(call.relation)),
+                    errhint("Keys are unique in each child of a table, not across them: name the "
+                            "child.")));
+  if (SPI_processed == 0) return false;
+  bool isnull;
+  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+  *version = isnull ? 0 : DatumGetInt64(value);
+  return true;
+}
+
+bool find_version(const Call &call, std::int64_t *version) {
+  const char *sql =
+      psprintf("SELECT t.%s::pg_catalog.int8 FROM %s AS t WHERE %s",
+               quote_identifier(name_of_column(call, call.attachment->column)),
+               idem::server::qualified_name(RelationGetRelid(call.relation)), call.key.sql.data);
+  const int code =
+      SPI_execute_with_args(sql, call.key.parameters, const_cast<Oid *>(call.key.types),
+                            const_cast<Datum *>(call.key.values), nullptr, false, 0);
+  if (code != SPI_OK_SELECT) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+  return take_version(call, version);
+}
+
+[[noreturn]] void refuse_missing(const Call &call, bool seen) {
+  ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND),
+                  seen ? errmsg("the row of table \"%s\" with this key cannot be updated",
+                                RelationGetRelationName(call.relation))
+                       : errmsg("table \"%s\" has no row with this key",
+                                RelationGetRelationName(call.relation)),
+                  seen ? errhint("A trigger or a policy of the table keeps it as it is.")
+                       : errhint("It may have been deleted, not be committed yet, or be hidden by "
+                                 "a policy.")));
+  pg_unreachable();
+}
+
+[[noreturn]] void refuse_stale(const Call &call, std::int64_t stored) {
+  idem::versions::refuse_stale(
+      call.relation, call.attachment->column, call.expected, stored,
+      psprintf("Row: %s.", JsonbToCString(nullptr, &call.key_as_given->root,
+                                          static_cast<int>(VARSIZE(call.key_as_given)))));
+}
+
+std::int64_t compare_and_set(const Call &call) {
+  const Update update = update_for(call);
+  std::int64_t version = 0;
+  for (int attempt = 0; attempt < kAttempts; attempt++) {
+    execute(call, update);
+    if (take_version(call, &version)) return version;
+    std::int64_t stored;
+    if (!find_version(call, &stored)) refuse_missing(call, false);
+    if (stored != call.expected) refuse_stale(call, stored);
+  }
+  refuse_missing(call, true);
+}
+
+}  // namespace
+
+IDEM_FUNCTION(idem_cas) {
+  idem::server::require_writable("idem_cas()");
+  Relation relation = idem::tables::open_table(fcinfo, kRel, RowExclusiveLock, ACL_UPDATE);
+  const Call call = read_call(fcinfo, relation);
+  SPI_connect();
+  const std::int64_t version = compare_and_set(call);
+  SPI_finish();
+  relation_close(relation, NoLock);
+  return Int64GetDatum(version);
+}
