@@ -21,8 +21,7 @@ Pool pool = {{}, 0};
 std::uint64_t random_bits() {
   std::uint64_t bits;
   if (pool.left == 0) {
-    if (!pg_strong_random(pool.bytes, kPoolBytes))
-      ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values")));
+    if (!pg_strong_random(pool.bytes, kPoolBytes)) elog(ERROR, "could not generate random values");
     pool.left = kPoolBytes;
   }
   pool.left -= static_cast<int>(sizeof(bits));
