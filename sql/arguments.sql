@@ -49,10 +49,11 @@ WHERE proname ~ '^idem_(machine_.*|fire|allowed_events|history_of)$' AND proname
 CREATE TABLE versioned_table (id integer PRIMARY KEY, version integer NOT NULL DEFAULT 1, note text);
 SELECT idem_version_attach('versioned_table');
 INSERT INTO versioned_table VALUES (1);
-INSERT INTO plain_values VALUES ('mode', 'where'), ('ignore', '{}'), ('fill', 'false'), ('expected', '1'),
+INSERT INTO plain_values VALUES ('ignore', '{}'), ('fill', 'false'), ('expected', '1'),
     ('changes', '{"note": "n"}');
 INSERT INTO plain_values SELECT argument, value, proname
-FROM pg_proc, (VALUES ('rel', 'versioned_table'), ('col', 'version'), ('key', '1')) AS v (argument, value)
+FROM pg_proc,
+    (VALUES ('rel', 'versioned_table'), ('col', 'version'), ('key', '1'), ('mode', 'where')) AS v (argument, value)
 WHERE proname IN ('idem_version_attach', 'idem_version_detach', 'idem_cas');
 CREATE TABLE empty_values (type regtype PRIMARY KEY, value text);
 INSERT INTO empty_values VALUES ('text', ''), ('bytea', ''), ('jsonb', '""'), ('text[]', '{}'), ('integer', '0'),
