@@ -42,51 +42,49 @@ const char *demand(const Conflict &conflict) {
   pg_unreachable();
 }
 
-// An update that says nothing of the version, in a mode in which it must.
-[[noreturn]] void refuse_silent(const Conflict &conflict, const char *row) {
-  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kStaleVersion)),
-                  errmsg("an update of table \"%s\" leaves version %lld of a row as it is",
-                         RelationGetRelationName(conflict.relation),
-                         static_cast<long long>(conflict.stored)),
-                  errdetail("%s%s", demand(conflict), row),
-                  errhint("Set \"%s\" to the version that was read, plus 1; or attach the check in "
-                          "another mode.",
-                          column_of(conflict)),
-                  errtablecol(conflict.relation, conflict.attachment->column)));
+constexpr const char *kAgain = "Read the row again, and repeat the change on what it is now.";
+
+// A client that was overtaken, or an update that says nothing of the version in a mode in which it
+// must: the two look alike.
+const char *hint_for(const Conflict &conflict) {
+  if (conflict.attachment->mode != Mode::client || conflict.written != conflict.stored)
+    return kAgain;
+  return psprintf("%s An update sets \"%s\" to the version that was read, plus 1.", kAgain,
+                  column_of(conflict));
+}
+
+[[noreturn]] void refuse_as_stale(Relation relation, AttrNumber column, const char *expected,
+                                  std::int64_t stored, const char *detail, const char *hint) {
+  ereport(ERROR,
+          (errcode(server::errcode_of(sqlstate::kStaleVersion)),
+           errmsg("stale version of a row in table \"%s\": expected %s, actual %lld",
+                  RelationGetRelationName(relation), expected, static_cast<long long>(stored)),
+           errdetail("%s", detail), errhint("%s", hint), errtablecol(relation, column)));
   pg_unreachable();
+}
+
+const char *text_of(std::int64_t version) {
+  return psprintf("%lld", static_cast<long long>(version));
+}
+
+// A client that writes the next version has read the one before. The lowest number has none.
+const char *expected_by(const Conflict &conflict) {
+  if (conflict.written_null) return "NULL";
+  const bool next = conflict.attachment->mode == Mode::client && conflict.written != PG_INT64_MIN;
+  return text_of(next ? conflict.written - 1 : conflict.written);
 }
 
 }  // namespace
 
 void refuse(const Conflict &conflict, Verdict verdict, const char *row) {
   if (verdict == Verdict::exhausted) refuse_exhausted(conflict, row);
-  const bool client = conflict.attachment->mode == Mode::client;
-  if (!conflict.written_null && client && conflict.written == conflict.stored)
-    refuse_silent(conflict, row);
-  if (conflict.written_null)
-    ereport(ERROR, (errcode(server::errcode_of(sqlstate::kStaleVersion)),
-                    errmsg("stale version of a row in table \"%s\": expected NULL, actual %lld",
-                           RelationGetRelationName(conflict.relation),
-                           static_cast<long long>(conflict.stored)),
-                    errdetail("%s%s", demand(conflict), row),
-                    errtablecol(conflict.relation, conflict.attachment->column)));
-  // A client that writes the next version has read the one before. The lowest number has none.
-  const bool before = client && conflict.written != PG_INT64_MIN;
-  refuse_stale(conflict.relation, conflict.attachment->column,
-               before ? conflict.written - 1 : conflict.written, conflict.stored,
-               psprintf("%s%s", demand(conflict), row));
+  refuse_as_stale(conflict.relation, conflict.attachment->column, expected_by(conflict),
+                  conflict.stored, psprintf("%s%s", demand(conflict), row), hint_for(conflict));
 }
 
 void refuse_stale(Relation relation, AttrNumber column, std::int64_t expected, std::int64_t stored,
                   const char *detail) {
-  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kStaleVersion)),
-                  errmsg("stale version of a row in table \"%s\": expected %lld, actual %lld",
-                         RelationGetRelationName(relation), static_cast<long long>(expected),
-                         static_cast<long long>(stored)),
-                  errdetail("%s", detail),
-                  errhint("Read the row again, and repeat the change on what it is now."),
-                  errtablecol(relation, column)));
-  pg_unreachable();
+  refuse_as_stale(relation, column, text_of(expected), stored, detail, kAgain);
 }
 
 }  // namespace idem::versions
