@@ -27,6 +27,11 @@ VACUUMED = (
 NO_LOCKS = "TRUNCATE idem_records, locks;\nCHECKPOINT;\n"
 
 
+# Batches that the producer with a long history has behind it.
+ACCEPTED = 1_000_000
+USED_PRODUCERS = "VACUUM idem_producers, progress;\nCHECKPOINT;\n"
+
+
 @dataclass(frozen=True)
 class Arm:
     """One side of a comparison."""
@@ -236,6 +241,32 @@ def lock(name: str, commit: str, settings: str) -> Benchmark:
     )
 
 
+def accept(name: str, commit: str, settings: str) -> Benchmark:
+    def arm(script: str, table: str, clients: int = 0, by: str = settings) -> Arm:
+        return Arm(script, USED_PRODUCERS, table, 1, updates=True, settings=by, clients=clients)
+
+    return Benchmark(
+        name,
+        f"idem_accept, {commit}",
+        {
+            "pg_idem": arm("accept_idem", "idem_producers"),
+            "UPDATE": arm("accept_update", "progress"),
+            "with window": arm("accept_window", "progress"),
+            "by SQL": arm("accept_idem", "idem_producers", by=f"{settings} {BY_SQL}"),
+            "after few": arm("accept_few_idem", "idem_producers", 1),
+            "after many": arm("accept_many_idem", "idem_producers", 1),
+        },
+        [
+            Row("against UPDATE … WHERE last_seq = $1 - 1", "pg_idem", "UPDATE", least=1.0),
+            Row("against SELECT … FOR UPDATE, UPDATE with a window", "pg_idem", "with window", least=1.0),
+            Row("idem.direct_access = off against UPDATE … WHERE last_seq = $1 - 1", "by SQL", "UPDATE"),
+            Row("cost after 1,000,000 batches against after 10", "after many", "after few", most=1.1, cost=True),
+        ],
+        records=ACCEPTED,
+        schema="streams",
+    )
+
+
 @dataclass(frozen=True)
 class MemoryBenchmark:
     """Private memory of one session before and after very many calls. Growth is in bytes per call."""
@@ -425,5 +456,7 @@ BENCHMARKS: list[AnyBenchmark] = [
     lock("lock_async", "asynchronous commits", ASYNCHRONOUS),
     redis_lock(),
     lock_hand_over(),
+    accept("accept", "durable commits", ""),
+    accept("accept_async", "asynchronous commits", ASYNCHRONOUS),
     ToolBenchmark("lock_tool", "pgidem lock", most=3.0),
 ]

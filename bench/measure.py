@@ -69,7 +69,7 @@ class Comparison:
     def load(self, name: str) -> Load:
         arm = self.benchmark.arms[name]
         records = self.options.records if arm.large else self.benchmark.records or SMALL
-        return Load(arm.script, arm.clients or self.benchmark.clients, {"records": str(records)},
+        return Load(arm.script, arm.clients or self.benchmark.clients, {"records": str(records), "seq": "0"},
                     WARM_LARGE if arm.large else WARM, self.options.seconds, arm.transactions, arm.settings)
 
     def measure(self, name: str) -> Measured:

@@ -1,0 +1,6 @@
+\set producer :client_id + 1
+\if :seq = 0
+SELECT last_seq AS seq FROM idem_producers WHERE producer_id = :producer \gset
+\endif
+\set seq :seq + 1
+SELECT outcome FROM idem_accept('bench', :producer, 1, :seq);
