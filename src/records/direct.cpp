@@ -149,9 +149,9 @@ TM_Result update_version(const Place &place, const ItemPointerData &tid, const R
                          const Record &record, Blocking blocking) {
   Datum values[kColumns];
   bool nulls[kColumns];
-  ItemPointerData root;
+  server::Written written;
   arrange(table, record, values, nulls);
-  return server::update_row(place, tid, values, nulls, blocking == Blocking::as_needed, &root);
+  return server::update_row(place, tid, values, nulls, blocking == Blocking::as_needed, &written);
 }
 
 Written outcome_of(TM_Result result, const RecordsTable &table) {

@@ -14,6 +14,41 @@ IndexScanDesc begin_scan(const Place &place, Relation index, const Key &key, Sna
   return scan;
 }
 
+// VACUUM may have cut the table off since; while we hold a lock on it, it will not.
+bool is_in_table(const Place &place, const ItemPointerData &tid) {
+  return ItemPointerGetBlockNumber(&tid) < RelationGetNumberOfBlocks(place.heap);
+}
+
+TupleTableSlot *form_slot(Relation heap, const Datum *values, const bool *nulls) {
+  TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
+  ExecStoreHeapTuple(heap_form_tuple(RelationGetDescr(heap), const_cast<Datum *>(values),
+                                     const_cast<bool *>(nulls)),
+                     slot, true);
+  return slot;
+}
+
+Writer writer_of(Relation heap, TupleTableSlot *slot) {
+  Writer writer;
+  writer.state = CreateExecutorState();
+  writer.relation = makeNode(ResultRelInfo);
+  InitResultRelInfo(writer.relation, heap, 0, nullptr, 0);
+  writer.slot = slot;
+  return writer;
+}
+
+void end_writer(const Writer &writer) {
+  if (writer.relation->ri_NumIndices > 0) ExecCloseIndices(writer.relation);
+  FreeExecutorState(writer.state);
+}
+
+void add_index_entries(Relation heap, TupleTableSlot *slot, IndexWork work) {
+  const Writer writer = writer_of(heap, slot);
+  ExecOpenIndices(writer.relation, false);
+  insert_index_entries(writer.relation, slot, writer.state, nullptr, NIL,
+                       work == IndexWork::summarizing);
+  end_writer(writer);
+}
+
 }  // namespace
 
 Place open_place(Oid table) {
@@ -50,8 +85,7 @@ Met find_by_index(const Place &place, const Key &key, ItemPointer root, bool *en
 }
 
 bool find_by_root(const Place &place, ItemPointerData root) {
-  // VACUUM may have cut the table off since; while we hold a lock on it, it will not.
-  if (ItemPointerGetBlockNumber(&root) >= RelationGetNumberOfBlocks(place.heap)) return false;
+  if (!is_in_table(place, root)) return false;
   SnapshotData dirty;
   InitDirtySnapshot(dirty);
   IndexFetchTableData *fetch = table_index_fetch_begin(place.heap);
@@ -63,6 +97,14 @@ bool find_by_root(const Place &place, ItemPointerData root) {
   while (!found && more);
   table_index_fetch_end(fetch);
   return found;
+}
+
+bool find_version(const Place &place, ItemPointerData tid) {
+  if (!is_in_table(place, tid)) return false;
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  return table_tuple_fetch_row_version(place.heap, &tid, &dirty, place.slot) &&
+         !TransactionIdIsValid(dirty.xmin);
 }
 
 bool find_in_snapshot(const Place &place, const Key &key, Snapshot snapshot) {
@@ -87,21 +129,12 @@ bool in_transaction_snapshot(const Place &place) {
 }
 
 Writer open_writer(Relation heap, const Datum *values, const bool *nulls) {
-  Writer writer;
-  writer.state = CreateExecutorState();
-  writer.relation = makeNode(ResultRelInfo);
-  InitResultRelInfo(writer.relation, heap, 0, nullptr, 0);
-  writer.slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
-  ExecStoreHeapTuple(heap_form_tuple(RelationGetDescr(heap), const_cast<Datum *>(values),
-                                     const_cast<bool *>(nulls)),
-                     writer.slot, true);
-  return writer;
+  return writer_of(heap, form_slot(heap, values, nulls));
 }
 
 void close_writer(const Writer &writer) {
-  if (writer.relation->ri_NumIndices > 0) ExecCloseIndices(writer.relation);
+  end_writer(writer);
   ExecDropSingleTupleTableSlot(writer.slot);
-  FreeExecutorState(writer.state);
   // What was written must be visible to the statements that follow, as after any command.
   CommandCounterIncrement();
 }
@@ -114,18 +147,17 @@ TM_Result lock_row(const Place &place, LockTupleMode mode, bool wait, uint8 flag
 }
 
 TM_Result update_row(const Place &place, ItemPointerData tid, const Datum *values,
-                     const bool *nulls, bool wait, ItemPointer root) {
+                     const bool *nulls, bool wait, Written *written) {
   CheckCmdReplicaIdentity(place.heap, CMD_UPDATE);
-  const Writer writer = open_writer(place.heap, values, nulls);
+  TupleTableSlot *slot = form_slot(place.heap, values, nulls);
   IndexWork work = IndexWork::none;
-  const TM_Result result = update_tuple(place.heap, &tid, writer.slot, wait, &work);
-  if (result == TM_Ok && work != IndexWork::none) {
-    ExecOpenIndices(writer.relation, false);
-    insert_index_entries(writer.relation, writer.slot, writer.state, nullptr, NIL,
-                         work == IndexWork::summarizing);
-    if (work == IndexWork::all) *root = writer.slot->tts_tid;
-  }
-  close_writer(writer);
+  const TM_Result result = update_tuple(place.heap, &tid, slot, wait, &work);
+  // Most versions need no entry, so that there is nothing to prepare for one.
+  if (result == TM_Ok && work != IndexWork::none) add_index_entries(place.heap, slot, work);
+  *written = {slot->tts_tid, work == IndexWork::all};
+  ExecDropSingleTupleTableSlot(slot);
+  // What was written must be visible to the statements that follow, as after any command.
+  CommandCounterIncrement();
   return result;
 }
 

@@ -14,7 +14,12 @@ struct Hint {
   Oid table;
   std::int64_t id;
   ItemPointerData root;
+  ItemPointerData newest;  // the version that this session wrote last
+  std::uint32_t uses;
 };
+
+// Looks by the newest version before one by the root, which clears away what they left behind.
+constexpr std::uint32_t kLooksAtNewest = 8;
 
 constexpr std::uint64_t kHints = 256;
 Hint hints[kHints];
@@ -55,15 +60,26 @@ server::Key key_of(const Row &row) {
   return key;
 }
 
-bool find(const Row &row) {
-  Hint &hint = hint_for(row.id);
-  if (hint.table == row.tables->producers && hint.id == row.id &&
-      server::find_by_root(row.place, hint.root) && is_wanted(row))
+bool find_by_hint(const Row &row, Hint &hint) {
+  if (hint.table != row.tables->producers || hint.id != row.id) return false;
+  if (ItemPointerIsValid(&hint.newest) && ++hint.uses % kLooksAtNewest != 0 &&
+      server::find_version(row.place, hint.newest) && is_wanted(row))
     return true;
+  return server::find_by_root(row.place, hint.root) && is_wanted(row);
+}
+
+void take_hint(const Row &row, const ItemPointerData &root) {
+  Hint &hint = hint_for(row.id);
+  hint = {row.tables->producers, row.id, root, {}, 0};
+  ItemPointerSetInvalid(&hint.newest);
+}
+
+bool find(const Row &row) {
+  if (find_by_hint(row, hint_for(row.id))) return true;
   ItemPointerData root;
   bool entries = false;
   const server::Met met = server::find_by_index(row.place, key_of(row), &root, &entries);
-  if (met == server::Met::row) hint = {row.tables->producers, row.id, root};
+  if (met == server::Met::row) take_hint(row, root);
   return met == server::Met::row || (entries && server::find_committed(row.place, key_of(row)));
 }
 
@@ -127,12 +143,14 @@ bool write(const Row &row, const Producer &producer) {
     row_values[columns[i] - 1] = values[i];
     row_nulls[columns[i] - 1] = nulls[i];
   }
-  ItemPointerData root;
-  ItemPointerSetInvalid(&root);
+  server::Written written;
   const TM_Result result =
-      server::update_row(row.place, row.place.slot->tts_tid, row_values, row_nulls, true, &root);
-  if (ItemPointerIsValid(&root)) hint_for(row.id) = {row.tables->producers, row.id, root};
-  return done(result);
+      server::update_row(row.place, row.place.slot->tts_tid, row_values, row_nulls, true, &written);
+  if (!done(result)) return false;
+  if (written.own_entries) take_hint(row, written.tid);
+  Hint &hint = hint_for(row.id);
+  if (hint.id == row.id && hint.table == row.tables->producers) hint.newest = written.tid;
+  return true;
 }
 
 // Whether the matter is settled; if not, the row changed in between.
