@@ -30,6 +30,12 @@ NO_LOCKS = "TRUNCATE idem_records, locks;\nCHECKPOINT;\n"
 # Batches that the producer with a long history has behind it.
 ACCEPTED = 1_000_000
 USED_PRODUCERS = "VACUUM idem_producers, progress;\nCHECKPOINT;\n"
+# What came with the schema stays known.
+NO_NEW_MESSAGES = (
+    f"DELETE FROM idem_records WHERE length(key) > length('orders:{SMALL}');\n"
+    f"DELETE FROM seen WHERE length(message) > length('{SMALL}');\n"
+    "VACUUM idem_records, seen;\nCHECKPOINT;\n"
+)
 
 
 @dataclass(frozen=True)
@@ -264,6 +270,24 @@ def accept(name: str, commit: str, settings: str) -> Benchmark:
         ],
         records=ACCEPTED,
         schema="streams",
+def accept_id(name: str, commit: str, settings: str) -> Benchmark:
+    new = {"before": NO_NEW_MESSAGES, "adds": 1, "settings": settings}
+    known = {"settings": settings}
+    return Benchmark(
+        name,
+        f"idem_accept_id, {commit}",
+        {
+            "new": Arm("accept_id_new_idem", **new),
+            "new, by hand": Arm("accept_id_new_hand", table="seen", **new),
+            "known": Arm("accept_id_known_idem", **known),
+            "known, by hand": Arm("accept_id_known_hand", table="seen", **known),
+        },
+        [
+            Row("new ids, against INSERT … ON CONFLICT DO NOTHING", "new", "new, by hand", least=1.0),
+            Row("known ids, against INSERT … ON CONFLICT DO NOTHING", "known", "known, by hand", least=1.0),
+        ],
+        records=SMALL,
+        schema="messages",
     )
 
 
@@ -458,5 +482,7 @@ BENCHMARKS: list[AnyBenchmark] = [
     lock_hand_over(),
     accept("accept", "durable commits", ""),
     accept("accept_async", "asynchronous commits", ASYNCHRONOUS),
+    accept_id("accept_id", "durable commits", ""),
+    accept_id("accept_id_async", "asynchronous commits", ASYNCHRONOUS),
     ToolBenchmark("lock_tool", "pgidem lock", most=3.0),
 ]

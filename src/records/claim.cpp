@@ -87,8 +87,9 @@ void draw_grant(Attempt &attempt) {
   } else {
     grant.expires_at = retain_deadline(*attempt.settings, request.retain, grant.granted_at);
   }
-  // Drawn after the old record was read: a key's tokens only grow.
-  grant.token = next_token(*attempt.table);
+  // Drawn after the old record was read: a key's tokens only grow. What is settled at once has no
+  // holder to be told from others.
+  grant.token = request.outcome != nullptr ? 0 : next_token(*attempt.table);
 }
 
 // A released record has not expired: nothing happened that is worth keeping.

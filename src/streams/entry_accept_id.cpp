@@ -27,7 +27,7 @@ MessageTerms read_terms(FunctionCallInfo fcinfo) {
 }
 
 StreamSettings settings_for(FunctionCallInfo fcinfo, const Message &message) {
-  return idem::streams::stream_settings(idem::streams::stream_tables(fcinfo, AccessShareLock),
+  return idem::streams::stream_settings(idem::streams::stream_tables(fcinfo, NoLock),
                                         message.stream);
 }
 

@@ -104,7 +104,7 @@ const text *message_id(const TriggerData &trigger, const Attachment &attachment)
 bool is_new_message(FunctionCallInfo fcinfo, const TriggerData &trigger,
                     const Attachment &attachment) {
   const idem::streams::Message message = {attachment.stream, message_id(trigger, attachment)};
-  const auto tables = idem::streams::stream_tables(fcinfo, AccessShareLock);
+  const auto tables = idem::streams::stream_tables(fcinfo, NoLock);
   const auto settings = idem::streams::stream_settings_for(tables, message.stream,
                                                            trigger.tg_relation->rd_rel->relowner);
   const auto table = idem::records::records_table(fcinfo, AccessShareLock);

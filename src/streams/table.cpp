@@ -107,7 +107,7 @@ StreamTables stream_tables(FunctionCallInfo fcinfo, LOCKMODE mode) {
       tables = look_up(schema, AccessShareLock);
     cached_for = function;
   }
-  lock_described(tables, mode);
+  if (mode != NoLock) lock_described(tables, mode);
   return tables;
 }
 

@@ -41,7 +41,7 @@ struct StreamTables {
 
 // The tables next to the function being called, which must have been called through fmgr (fn_oid
 // set). idem_producers is locked in `mode` until the transaction ends, so that what is described
-// here stays true. Raises 42P01, 42704, 42703 or 42804 when the extension's objects are incomplete
+// here stays true; not for NoLock, which does for whoever asks for settings only. Raises 42P01, 42704, 42703 or 42804 when the extension's objects are incomplete
 // or altered beyond use.
 StreamTables stream_tables(FunctionCallInfo fcinfo, LOCKMODE mode);
 

@@ -1,0 +1,2 @@
+\set id random(1, :records)
+SELECT outcome, result FROM idem_accept_id('orders', :id);
