@@ -241,10 +241,33 @@ CREATE TRIGGER mine BEFORE INSERT OR DELETE ON parted FOR EACH ROW
 SELECT attempt($$INSERT INTO parted VALUES (1, 'h1', 'x'), (11, 'h1', 'x')$$);
 UPDATE parted SET day = (day + 10) % 30;
 SELECT count(*) FROM parted;
+-- Two streams are both told.
+CREATE TRIGGER second BEFORE INSERT OR DELETE ON parted FOR EACH ROW
+    EXECUTE FUNCTION idem_accept_row('second', 'message');
+SELECT attempt($$INSERT INTO parted VALUES (1, 'h2', 'x'), (11, 'h2', 'x')$$);
+UPDATE parted SET day = (day + 10) % 30;
+UPDATE parted SET day = (day + 10) % 30;
+SELECT count(*) FROM parted;
+SELECT attempt($$INSERT INTO parted VALUES (1, 'h2', 'x'), (11, 'h2', 'x')$$);
 -- A partition that is detached keeps nothing of it.
 ALTER TABLE parted DETACH PARTITION parted_3;
 SELECT attempt($$INSERT INTO parted_3 (day, message) VALUES (1, 'h1')$$);
 DROP TABLE parted, parted_3;
+-- One that has a trigger of its own would have two judges, of which the second finds nothing new.
+CREATE TABLE twice (day integer, message text) PARTITION BY LIST (day);
+CREATE TABLE twice_1 (message text, day integer);
+SELECT idem_stream_attach('twice', 'twice', 'message');
+CREATE TRIGGER mine BEFORE INSERT ON twice_1 FOR EACH ROW EXECUTE FUNCTION idem_accept_row('twice', 'message');
+ALTER TABLE twice ATTACH PARTITION twice_1 FOR VALUES IN (1);
+SELECT attempt($$INSERT INTO twice VALUES (1, 'm1')$$);
+ALTER TABLE twice_1 DISABLE TRIGGER mine;
+SELECT attempt($$INSERT INTO twice VALUES (1, 'm1'), (1, 'm1')$$);
+-- Two streams may both have their say.
+DROP TRIGGER mine ON twice_1;
+CREATE TRIGGER mine BEFORE INSERT ON twice_1 FOR EACH ROW EXECUTE FUNCTION idem_accept_row('another', 'message');
+SELECT outcome FROM idem_accept_id('another', 'm2');
+SELECT attempt($$INSERT INTO twice VALUES (1, 'm1'), (1, 'm2'), (1, 'm3')$$);
+DROP TABLE twice;
 
 -- Whoever may insert need not have rights here; whoever attaches must own the table and may use the stream.
 CREATE ROLE regress_idem_writer;

@@ -47,6 +47,28 @@ void require_told_of_moves(const TriggerData &trigger) {
              "Make idem_accept_row() fire BEFORE INSERT OR DELETE on the partitioned table.");
 }
 
+// The second of two would take every row that the first has accepted for a repeated one.
+void require_only_judge(const TriggerData &trigger, const Attachment &attachment) {
+  Relation relation = trigger.tg_relation;
+  const TriggerDesc *triggers = idem::tables::triggers_on(relation);
+  for (int i = 0; i < triggers->numtriggers; i++) {
+    const Trigger &other = triggers->triggers[i];
+    Attachment same;
+    if (other.tgoid == trigger.tg_trigger->tgoid || other.tgenabled == TRIGGER_DISABLED ||
+        !idem::streams::accepts_rows(other, trigger.tg_trigger->tgfoid) ||
+        !idem::streams::try_read_attachment(relation, other, &same) ||
+        same.column[0] != attachment.column[0] ||
+        idem::server::view_of(same.stream) != idem::server::view_of(attachment.stream))
+      continue;
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("rows of table \"%s\" are accepted twice", RelationGetRelationName(relation)),
+             errdetail("The second of triggers \"%s\" and \"%s\" would leave all of them out.",
+                       trigger.tg_trigger->tgname, other.tgname),
+             errhint("Drop one of them with DROP TRIGGER."), errtable(relation)));
+  }
+}
+
 // What the rows of a statement have in common, put together once.
 const Attachment &attachment_for(FunctionCallInfo fcinfo, const TriggerData &trigger) {
   FmgrInfo *function = fcinfo->flinfo;
@@ -55,6 +77,7 @@ const Attachment &attachment_for(FunctionCallInfo fcinfo, const TriggerData &tri
     const MemoryContext caller = MemoryContextSwitchTo(function->fn_mcxt);
     auto *attachment = static_cast<Attachment *>(palloc(sizeof(Attachment)));
     *attachment = idem::streams::read_attachment(trigger.tg_relation, *trigger.tg_trigger);
+    require_only_judge(trigger, *attachment);
     function->fn_extra = attachment;
     MemoryContextSwitchTo(caller);
   }
@@ -82,13 +105,14 @@ Datum required_value(const TriggerData &trigger, AttrNumber column) {
 const text *message_id(const TriggerData &trigger, const Attachment &attachment) {
   const AttrNumber column = attachment.column[0];
   const Datum value = required_value(trigger, column);
+  const Oid type = attachment.type[0];
   const text *id;
-  if (TypeIsToastable(attachment.type[0])) {
+  if (type == TEXTOID || type == VARCHAROID || type == BPCHAROID) {
     id = DatumGetTextPP(value);
   } else {
     Oid output;
     bool is_varlena;
-    getTypeOutputInfo(attachment.type[0], &output, &is_varlena);
+    getTypeOutputInfo(type, &output, &is_varlena);
     id = cstring_to_text(OidOutputFunctionCall(output, value));
   }
   const Size length = VARSIZE_ANY_EXHDR(id);

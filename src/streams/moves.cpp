@@ -12,6 +12,7 @@ struct Deleted {
   FullTransactionId transaction;
   Oid table;
   ItemPointerData row;
+  int times;  // as often as it is told, it is asked for: a table may have several streams
 };
 Deleted *deleted = nullptr;
 int depths = 0;
@@ -54,14 +55,23 @@ bool has_moved(Relation relation, ItemPointerData row) {
 void remember_deleted(Relation relation, const ItemPointerData &row) {
   const int depth = depth_of_triggers();
   make_room(depth);
-  deleted[depth] = {GetTopFullTransactionId(), RelationGetRelid(relation), row};
+  Deleted &last = deleted[depth];
+  const FullTransactionId now = GetTopFullTransactionId();
+  ItemPointerData same = row;
+  const bool again = last.table == RelationGetRelid(relation) &&
+                     FullTransactionIdEquals(last.transaction, now) &&
+                     ItemPointerEquals(&last.row, &same);
+  last = {now, RelationGetRelid(relation), row, again ? last.times + 1 : 1};
 }
 
 bool is_arriving() {
   const int depth = depth_of_triggers();
   if (depth >= depths || !OidIsValid(deleted[depth].table)) return false;
   const Deleted last = deleted[depth];
-  deleted[depth].table = InvalidOid;
+  if (last.times > 1)
+    deleted[depth].times--;
+  else
+    deleted[depth].table = InvalidOid;
   if (!FullTransactionIdEquals(last.transaction, GetTopFullTransactionIdIfAny())) return false;
   Relation relation = try_relation_open(last.table, AccessShareLock);
   if (relation == nullptr) return false;

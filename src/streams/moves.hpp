@@ -11,7 +11,7 @@ namespace idem::streams {
 void remember_deleted(Relation relation, const ItemPointerData &row);
 
 // Whether the row that is about to be inserted was deleted right before it because it moves. The
-// answer is given once.
+// answer is given as often as the row was remembered.
 bool is_arriving();
 
 }  // namespace idem::streams
