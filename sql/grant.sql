@@ -32,9 +32,10 @@ FROM unnest(ARRAY['regress_idem_app', 'regress_idem_operator']) AS role,
 GROUP BY role, object ORDER BY role, object;
 SELECT has_sequence_privilege('regress_idem_operator', 'idem_tokens', 'USAGE, SELECT, UPDATE') AS tokens;
 -- Ids are drawn with the caller's rights.
-SELECT role, string_agg(privilege, ' ' ORDER BY privilege) FILTER (WHERE has_sequence_privilege(role, 'idem_snowflake_seq', privilege))
-FROM unnest(ARRAY['regress_idem_app', 'regress_idem_operator']) AS role, unnest(ARRAY['SELECT', 'USAGE', 'UPDATE']) AS privilege
-GROUP BY role ORDER BY role;
+SELECT role, string_agg(privilege, ' ')
+FROM unnest(ARRAY['regress_idem_app', 'regress_idem_operator']) AS role,
+    unnest(ARRAY['SELECT', 'USAGE', 'UPDATE']) AS privilege
+WHERE has_sequence_privilege(role, 'idem_snowflake_seq', privilege) GROUP BY role ORDER BY role;
 
 SET ROLE regress_idem_app;
 SELECT outcome FROM idem_begin('k', 'grant');

@@ -21,8 +21,8 @@ SELECT id - :last AS step FROM idem_snowflake('ids') AS id;
 SELECT setval('ids', idem_snowflake_floor(clock_timestamp() + '5 s', 'ids') + 7 * 4096) AS last \gset
 SELECT idem_snowflake_batch(100, 'ids') - :last AS step LIMIT 2;
 SELECT last_value - :last AS step FROM ids;
-SELECT id - :last AS step, count(*) FROM (VALUES (0), (2), (1)) AS v (n), idem_snowflake_batch(n, 'ids') AS id GROUP BY id
-ORDER BY id;
+SELECT id - :last AS step, count(*)
+FROM (VALUES (0), (2), (1)) AS v (n), idem_snowflake_batch(n, 'ids') AS id GROUP BY id ORDER BY id;
 CREATE TABLE rows (id bigint PRIMARY KEY, n bigint);
 INSERT INTO rows SELECT id, n FROM idem_snowflake_batch(1000, 'ids') WITH ORDINALITY AS b (id, n);
 SELECT count(*) FROM rows;

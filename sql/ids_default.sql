@@ -58,7 +58,7 @@ SELECT count(*), count(DISTINCT id) FROM orders WHERE item IN ('kept', 'loop', '
 -- Isolation levels make no difference.
 CREATE PROCEDURE add_two() LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO orders (item) VALUES (current_setting('transaction_isolation')), (current_setting('transaction_isolation'));
+    INSERT INTO orders (item) SELECT current_setting('transaction_isolation') FROM generate_series(1, 2);
 END $$;
 BEGIN ISOLATION LEVEL READ COMMITTED;
 CALL add_two();
@@ -92,7 +92,8 @@ copied
 copied
 \.
 INSERT INTO events VALUES (idem_snowflake_floor('2025-06-01 00:00:00+00', 'orders_id'), 'old');
-SELECT tableoid::regclass, note, count(DISTINCT id) FROM events GROUP BY tableoid, note ORDER BY tableoid::regclass::text, note;
+SELECT tableoid::regclass, note, count(DISTINCT id) FROM events GROUP BY tableoid, note
+ORDER BY tableoid::regclass::text, note;
 CREATE TABLE by_hash (id bigint NOT NULL DEFAULT idem_snowflake('orders_id')) PARTITION BY HASH (id);
 CREATE TABLE by_hash_0 PARTITION OF by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE by_hash_1 PARTITION OF by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 1);

@@ -32,13 +32,13 @@ INSERT INTO texts SELECT id, idem_snowflake_text(id) FROM edges;
 INSERT INTO texts SELECT id, idem_snowflake_text(id)
 FROM (SELECT (1::bigint << bit) + n AS id FROM generate_series(0, 62) AS bit, generate_series(0, 3) AS n) AS i
 WHERE id > 0;
-SELECT count(*), bool_and(idem_snowflake_from_text(text) = id) AS same, bool_and(idem_snowflake_from_text(lower(text)) = id) AS lower,
-    bool_and(text ~ '^[0-7][0-9A-HJKMNP-TV-Z]{12}$') AS digits FROM texts;
-SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY id) AS a, row_number() OVER (ORDER BY text COLLATE "C", id) AS b,
-    row_number() OVER (ORDER BY text, id) AS c FROM texts) AS t WHERE a <> b OR a <> c;
+SELECT count(*), bool_and(idem_snowflake_from_text(text) = id) AS same,
+    bool_and(idem_snowflake_from_text(lower(text)) = id) AS lower, bool_and(text ~ '^[0-7][0-9A-HJKMNP-TV-Z]{12}$') AS digits FROM texts;
+SELECT count(*)
+FROM (SELECT row_number() OVER (ORDER BY id) AS a, row_number() OVER (ORDER BY text COLLATE "C", id) AS b, row_number() OVER (ORDER BY text, id) AS c FROM texts) AS t WHERE a <> b OR a <> c;
 SELECT idem_snowflake_from_text('O0000000000oL') AS o_and_l, idem_snowflake_from_text('000000000I1il') AS i_and_l,
     idem_snowflake_from_text('7zzzzzzzzzzzz') AS greatest;
-CREATE FUNCTION attempt(text text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION try_text(text text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     hint text;
 BEGIN
@@ -47,7 +47,7 @@ EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
     RETURN concat_ws(E'\n', SQLSTATE || ' ' || SQLERRM, hint);
 END $$;
-SELECT text, attempt(text)
+SELECT text, try_text(text)
 FROM unnest(ARRAY['', '1', '000000000000', '00000000000000', '8000000000000', 'z000000000000', '00000000000U0',
     '000000000000-', '0000 00000000', ' 000000000000', '-000000000001', E'000000000000\n', '00000000000é', '0000000000日',
     'ééééééé', '１２３４', '🙂000000000', NULL]) AS text;
@@ -55,6 +55,6 @@ SELECT idem_snowflake_text(-1);
 SELECT idem_snowflake_text(NULL);
 -- Why: JavaScript, and much that reads JSON, has 53 bits for a number.
 SELECT 9223372036854775807::float8::text AS as_javascript, idem_snowflake_text(9223372036854775807) AS as_text;
-DROP FUNCTION attempt;
+DROP FUNCTION try_text;
 DROP TABLE texts;
 DROP VIEW edges;

@@ -1,7 +1,7 @@
 -- Which sequences make ids, and what is to be altered about the others.
 SET client_min_messages = warning;
 SET idem.node_id = 7;
-CREATE FUNCTION attempt(seq regclass) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION try_sequence(seq regclass) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     detail text;
     hint text;
@@ -13,8 +13,8 @@ EXCEPTION WHEN OTHERS THEN
     RETURN concat_ws(E'\n', SQLSTATE || ' ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
 END $$;
 CREATE SEQUENCE plain;
-SELECT attempt('plain'), attempt('plain');
-SELECT epoch FROM (SELECT at AS epoch FROM idem_snowflake_parts(0, 'plain')) AS p WHERE epoch = '2025-01-01 00:00:00+00';
+SELECT try_sequence('plain'), try_sequence('plain');
+SELECT at = '2025-01-01 00:00:00+00' AS default_epoch FROM idem_snowflake_parts(0, 'plain');
 
 CREATE SEQUENCE by_two INCREMENT 2;
 CREATE SEQUENCE cached CACHE 10;
@@ -27,20 +27,20 @@ CREATE SEQUENCE late START 1000;
 CREATE TEMPORARY SEQUENCE passing;
 CREATE TABLE "no sequence" (id integer);
 CREATE VIEW seen AS SELECT 1 AS last_value;
-SELECT seq, attempt(seq) FROM unnest(ARRAY['by_two', 'cached', 'four_bytes', 'two_bytes', 'limited', 'descending',
+SELECT seq, try_sequence(seq) FROM unnest(ARRAY['by_two', 'cached', 'four_bytes', 'two_bytes', 'limited', 'descending',
     '"all Wrong"', 'late', 'passing', '"no sequence"', 'seen']::regclass[]) AS seq;
 -- From 15 on sequences can be unlogged.
 DO $$
 BEGIN
     IF current_setting('server_version_num')::integer >= 150000 THEN
         EXECUTE 'CREATE UNLOGGED SEQUENCE unlogged';
-        ASSERT attempt('unlogged') = E'55000 unlogged sequence public.unlogged cannot make ids\n'
+        ASSERT try_sequence('unlogged') = E'55000 unlogged sequence public.unlogged cannot make ids\n'
             'A crash would set it back, and it would give ids again.\n'
-            'Use ALTER SEQUENCE public.unlogged SET LOGGED.', attempt('unlogged');
+            'Use ALTER SEQUENCE public.unlogged SET LOGGED.', try_sequence('unlogged');
         EXECUTE 'ALTER SEQUENCE public.unlogged SET LOGGED';
-        ASSERT attempt('unlogged') = 'given', attempt('unlogged');
+        ASSERT try_sequence('unlogged') = 'given', try_sequence('unlogged');
         EXECUTE 'ALTER SEQUENCE public.unlogged SET UNLOGGED';
-        ASSERT attempt('unlogged') ~ '^55000', attempt('unlogged');
+        ASSERT try_sequence('unlogged') ~ '^55000', try_sequence('unlogged');
         DROP SEQUENCE unlogged;
     END IF;
 END $$;
@@ -53,23 +53,23 @@ ALTER SEQUENCE limited NO MAXVALUE;
 ALTER SEQUENCE descending INCREMENT BY 1 NO MAXVALUE NO MINVALUE START 1 RESTART;
 ALTER SEQUENCE "all Wrong" AS bigint INCREMENT BY 1 NO MAXVALUE CACHE 1;
 ALTER SEQUENCE late START 1;
-SELECT seq, attempt(seq) FROM unnest(ARRAY['by_two', 'cached', 'four_bytes', 'two_bytes', 'limited', 'descending',
+SELECT seq, try_sequence(seq) FROM unnest(ARRAY['by_two', 'cached', 'four_bytes', 'two_bytes', 'limited', 'descending',
     '"all Wrong"', 'late']::regclass[]) AS seq;
 -- A change counts at once, for a session that knew the sequence before, and so does its end.
-SELECT attempt('plain');
+SELECT try_sequence('plain');
 BEGIN;
 ALTER SEQUENCE plain INCREMENT 2;
-SELECT split_part(attempt('plain'), E'\n', 1);
+SELECT split_part(try_sequence('plain'), E'\n', 1);
 ROLLBACK;
-SELECT attempt('plain');
+SELECT try_sequence('plain');
 ALTER SEQUENCE plain CACHE 5;
-SELECT split_part(attempt('plain'), E'\n', 1);
+SELECT split_part(try_sequence('plain'), E'\n', 1);
 ALTER SEQUENCE plain CACHE 1;
-SELECT attempt('plain');
+SELECT try_sequence('plain');
 SELECT idem_snowflake('plain') AS last \gset
 BEGIN;
 ALTER SEQUENCE plain RESTART;
-SELECT attempt('plain');
+SELECT try_sequence('plain');
 ROLLBACK;
 SELECT idem_snowflake('plain') > :last AS greater;
 PREPARE draw AS SELECT idem_snowflake('plain') IS NULL;
@@ -78,7 +78,7 @@ DROP SEQUENCE plain;
 CREATE SEQUENCE plain;
 EXECUTE draw;
 DEALLOCATE draw;
-SELECT attempt('plain');
+SELECT try_sequence('plain');
 SELECT idem_snowflake('nowhere');
 \echo :SQLSTATE
 SELECT idem_snowflake(0);
@@ -97,42 +97,45 @@ ROLLBACK TO s;
 SELECT to_regclass('inner');
 SELECT idem_snowflake('own') > 0 AS given;
 COMMIT;
-SELECT attempt('own');
+SELECT try_sequence('own');
 
 -- Names and epochs.
 CREATE SCHEMA ids;
 SELECT idem_snowflake_create('ids.a'), idem_snowflake_create('ids."Größe .""x"'), idem_snowflake_create('"日本"');
-SELECT attempt('ids.a'), attempt('ids."Größe .""x"'), attempt('"日本"');
+SELECT try_sequence('ids.a'), try_sequence('ids."Größe .""x"'), try_sequence('"日本"');
 SET search_path = ids, public;
 SELECT idem_snowflake_create('b');
 SELECT relnamespace::regnamespace FROM pg_class WHERE relname = 'b' AND relkind = 'S';
 RESET search_path;
 SELECT idem_snowflake_create('year2000', '2000-01-01 00:00:00+00');
 SELECT idem_snowflake_create('year2020', '2020-01-01 00:00:00.0009+01');
-SELECT seqrelid::regclass, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle FROM pg_sequence
-WHERE seqrelid::regclass::text ~ '^year|ids.a|idem_snowflake' ORDER BY seqrelid::regclass::text;
-SELECT attempt('year2000'), attempt('year2020');
+SELECT seqrelid::regclass, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle
+FROM pg_sequence WHERE seqrelid::regclass::text ~ '^year|ids.a|idem_snowflake' ORDER BY seqrelid::regclass::text;
+SELECT try_sequence('year2000'), try_sequence('year2020');
 SELECT idem_snowflake('year2000') > idem_snowflake('year2020') AS older_is_greater;
 SELECT at AT TIME ZONE 'UTC' FROM idem_snowflake_parts(0, 'year2020');
 SELECT idem_snowflake_create('young', clock_timestamp());
 SELECT idem_snowflake('young') BETWEEN 1 AND 60000::bigint << 22 AS small;
 -- A clock from before the epoch.
-SELECT format('ALTER SEQUENCE young START %s', extract(epoch FROM date_trunc('hour', now()) + '2 h')::bigint * 1000) \gexec
-SELECT split_part(attempt('young'), E'\n', 1);
+DO $$
+BEGIN
+    EXECUTE format('ALTER SEQUENCE young START %s', extract(epoch FROM date_trunc('hour', now()) + '2 h')::bigint * 1000);
+END $$;
+SELECT split_part(try_sequence('young'), E'\n', 1);
 -- The end of the bits: 2^41 ms after an epoch.
 SET idem.max_clock_back = 2147483647;
 SELECT setval('year2000', 9223372036854775806);
-SELECT split_part(regexp_replace(attempt('year2000'), '\d{6,}', '#'), E'\n', 1);
+SELECT split_part(regexp_replace(try_sequence('year2000'), '\d{6,}', '#'), E'\n', 1);
 RESET idem.max_clock_back;
-CREATE FUNCTION attempt_create(name text, epoch timestamptz) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION try_create(name text, epoch timestamptz) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     RETURN idem_snowflake_create(name, epoch);
 EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
-SELECT name, epoch, attempt_create(name, epoch::timestamptz)
-FROM (VALUES (NULL, '2025-01-01'), ('', '2025-01-01'), ('a', NULL), ('a', '1999-12-31 23:59:59.999+00'), ('a', '1970-01-01'),
-    ('a', 'infinity'), ('a', '-infinity'), ('a', '3000-01-01'), ('a..b', '2025-01-01'), ('"a', '2025-01-01'),
+SELECT name, epoch, try_create(name, epoch::timestamptz)
+FROM (VALUES (NULL, '2025-01-01'), ('', '2025-01-01'), ('a', NULL), ('a', '1999-12-31 23:59:59.999+00'),
+    ('a', '1970-01-01'), ('a', 'infinity'), ('a', '-infinity'), ('a', '3000-01-01'), ('a..b', '2025-01-01'), ('"a', '2025-01-01'),
     ('nowhere.a', '2025-01-01'), ('plain', '2025-01-01'), ('elsewhere.public.a', '2025-01-01'),
     ('a; DROP TABLE x', '2025-01-01'), ('pg_catalog.a', '2025-01-01')) AS v (name, epoch);
 SELECT to_regclass('a');
@@ -141,8 +144,8 @@ SELECT idem_snowflake_create('a');
 \echo :SQLSTATE
 ROLLBACK;
 DROP SCHEMA ids CASCADE;
-DROP SEQUENCE plain, by_two, cached, four_bytes, two_bytes, limited, descending, "all Wrong", late, passing, own, "日本",
-    year2000, year2020, young;
+DROP SEQUENCE plain, by_two, cached, four_bytes, two_bytes, limited, descending, "all Wrong", late, passing, own,
+    "日本", year2000, year2020, young;
 DROP VIEW seen;
 DROP TABLE "no sequence";
-DROP FUNCTION attempt, attempt_create;
+DROP FUNCTION try_sequence, try_create;

@@ -68,9 +68,11 @@ SELECT * FROM next;
 SELECT is_called FROM ids;
 -- Set back, the sequence follows the clock again.
 SELECT setval('ids', 1) AS last;
-SELECT clock_timestamp() - at BETWEEN '0' AND '1 min' AS just_now FROM idem_snowflake_parts(idem_snowflake('ids'), 'ids');
+SELECT clock_timestamp() - at BETWEEN '0' AND '1 min' AS just_now
+FROM idem_snowflake_parts(idem_snowflake('ids'), 'ids');
 ALTER SEQUENCE ids RESTART;
-SELECT clock_timestamp() - at BETWEEN '0' AND '1 min' AS just_now FROM idem_snowflake_parts(idem_snowflake('ids'), 'ids');
+SELECT clock_timestamp() - at BETWEEN '0' AND '1 min' AS just_now
+FROM idem_snowflake_parts(idem_snowflake('ids'), 'ids');
 -- currval and lastval know what nextval gave.
 \c -
 SELECT idem_snowflake() IS NULL;
@@ -81,7 +83,7 @@ SELECT currval('idem_snowflake_seq');
 
 -- Too far ahead of the clock is an error that says how far.
 SHOW idem.max_clock_back;
-CREATE FUNCTION attempt() RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION try_ids() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     detail text;
     hint text;
@@ -94,23 +96,23 @@ EXCEPTION WHEN OTHERS THEN
         regexp_replace(detail, ' of .*, and', ' of #, and'), hint);
 END $$;
 SELECT set_ahead('1 h', 7, 0) AS last \gset
-SELECT attempt();
+SELECT try_ids();
 SELECT last_value = :last AS unchanged FROM ids;
 SET idem.max_clock_back = '3601 s';
-SELECT attempt();
+SELECT try_ids();
 RESET idem.max_clock_back;
-SELECT attempt() ~ '^ID040' AS refused;
+SELECT try_ids() ~ '^ID040' AS refused;
 \set VERBOSITY sqlstate
 SET idem.max_clock_back = '999 ms';
 \set VERBOSITY default
 SET idem.max_clock_back = '1 s';
 SELECT set_ahead('900 ms', 7, 0) AS last \gset
-SELECT attempt();
+SELECT try_ids();
 RESET idem.max_clock_back;
 -- At the end of the bits, in 2094.
 SET idem.max_clock_back = 2147483647;
 SELECT setval('ids', 9223372036854775807);
-SELECT attempt() ~ '^ID040' AS refused;
+SELECT try_ids() ~ '^ID040' AS refused;
 RESET idem.max_clock_back;
 
 -- A number that would travel with a dump is refused.
@@ -128,5 +130,5 @@ SET idem.max_clock_back = '1 h';
 RESET ROLE;
 DROP ROLE regress_idem_ids;
 DROP VIEW next;
-DROP FUNCTION attempt, set_ahead;
+DROP FUNCTION try_ids, set_ahead;
 DROP SEQUENCE ids;

@@ -1,13 +1,15 @@
 -- UUIDs that carry a time.
 SET TIME ZONE 'UTC';
-SELECT pg_typeof(idem_uuid7()), idem_uuid7()::text ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' AS version_7;
+SELECT pg_typeof(idem_uuid7()),
+    idem_uuid7()::text ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' AS version_7;
 SELECT clock_timestamp() - idem_uuid_time(idem_uuid7()) BETWEEN '0' AND '1 min' AS just_now;
 -- A million in one session, each greater than the one before.
 SELECT count(*), count(*) FILTER (WHERE id <= previous) AS not_greater, count(DISTINCT id)
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS previous
     FROM (SELECT n, idem_uuid7() AS id FROM generate_series(1, 1000000) AS n) AS made) AS compared;
 -- The random bits, 62 after the variant: no two alike, and each bit set half of the time.
-CREATE TABLE made AS SELECT ('x' || right(replace(idem_uuid7()::text, '-', ''), 16))::bit(64) AS bits FROM generate_series(1, 10000);
+CREATE TABLE made AS
+    SELECT ('x' || right(replace(idem_uuid7()::text, '-', ''), 16))::bit(64) AS bits FROM generate_series(1, 10000);
 SELECT count(DISTINCT bits) FROM made;
 SELECT count(*) FILTER (WHERE set BETWEEN 4700 AND 5300) AS even, count(*) FILTER (WHERE set IN (0, 10000)) AS fixed
 FROM (SELECT sum(get_bit(bits, bit)) AS set FROM made, generate_series(0, 63) AS bit GROUP BY bit) AS b;
@@ -26,7 +28,8 @@ SELECT idem_uuid_time(idem_uuid7()) >= idem_uuid_time(:'a') + '20 ms' AS later;
 ROLLBACK;
 
 -- Shifted ones are of another time, and ascend as well.
-SELECT shift, clock_timestamp() + shift::interval - idem_uuid_time(idem_uuid7(shift::interval)) BETWEEN '0' AND '1 min' AS of_then
+SELECT shift,
+    clock_timestamp() + shift::interval - idem_uuid_time(idem_uuid7(shift::interval)) BETWEEN '0' AND '1 min' AS of_then
 FROM unnest(ARRAY['0', '-1 day', '1 month', '-50 years', '8000 years', '-1 us', '1 mon -30 days +1 s']) AS shift;
 SELECT count(*) FILTER (WHERE id <= previous) AS not_greater
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS previous
@@ -39,7 +42,8 @@ SELECT idem_uuid7('290000 years');
 
 -- The floor of a time, for ranges.
 SELECT at, idem_uuid7_floor(at::timestamptz), idem_uuid_time(idem_uuid7_floor(at::timestamptz))
-FROM unnest(ARRAY['1970-01-01', '1970-01-01 00:00:00.001', '2025-01-01 12:34:56.789999', '10889-08-02 05:31:50.655999']) AS at;
+FROM unnest(ARRAY['1970-01-01', '1970-01-01 00:00:00.001', '2025-01-01 12:34:56.789999',
+    '10889-08-02 05:31:50.655999']) AS at;
 SELECT idem_uuid7_floor('1969-12-31 23:59:59.999999');
 SELECT idem_uuid7_floor('10889-08-02 05:31:50.656');
 SELECT idem_uuid7_floor('infinity');
