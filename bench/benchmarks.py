@@ -25,6 +25,7 @@ VACUUMED = (
 
 # What a lock left behind is gone, and no row has a history of old versions.
 NO_LOCKS = "TRUNCATE idem_records, locks;\nCHECKPOINT;\n"
+NO_IDS = "TRUNCATE by_snowflake, by_nextval;\nCHECKPOINT;\n"
 
 
 # Batches that the producer with a long history has behind it.
@@ -430,6 +431,33 @@ def lock_hand_over() -> HandOverBenchmark:
     )
 
 
+def ids(name: str, commit: str, settings: str) -> Benchmark:
+    # More ids than the clock has room for: they may run ahead of it.
+    ours = f"-c idem.node_id=1 -c idem.max_clock_back=20d {settings}"
+    return Benchmark(
+        name,
+        f"ids, {commit}",
+        {
+            "idem_snowflake": Arm("ids_snowflake", NO_IDS, settings=ours),
+            "nextval": Arm("ids_nextval", NO_IDS, settings=settings),
+            "batch": Arm("ids_batch", NO_IDS, settings=ours),
+            "INSERT, idem_snowflake": Arm("ids_insert_snowflake", NO_IDS, "by_snowflake", 1, settings=ours),
+            "INSERT, nextval": Arm("ids_insert_nextval", NO_IDS, "by_nextval", 1, settings=settings),
+            "idem_uuid7": Arm("ids_uuid7", NO_IDS, settings=settings),
+            "gen_random_uuid": Arm("ids_random_uuid", NO_IDS, settings=settings),
+        },
+        [
+            Row("ten thousand of idem_snowflake against nextval", "idem_snowflake", "nextval", least=0.9),
+            Row("INSERT with a default of idem_snowflake against nextval", "INSERT, idem_snowflake", "INSERT, nextval",
+                least=0.9),
+            Row("a batch of ten thousand against ten thousand of idem_snowflake", "batch", "idem_snowflake", least=5.0),
+            Row("ten thousand of idem_uuid7 against gen_random_uuid", "idem_uuid7", "gen_random_uuid", least=1.0),
+        ],
+        clients=2,
+        schema="ids",
+    )
+
+
 @dataclass(frozen=True)
 class ToolBenchmark:
     """The time until a command runs under `pgidem lock`, against flock(1)."""
@@ -485,4 +513,6 @@ BENCHMARKS: list[AnyBenchmark] = [
     accept_id("accept_id", "durable commits", ""),
     accept_id("accept_id_async", "asynchronous commits", ASYNCHRONOUS),
     ToolBenchmark("lock_tool", "pgidem lock", most=3.0),
+    ids("ids", "durable commits", ""),
+    ids("ids_async", "asynchronous commits", ASYNCHRONOUS),
 ]

@@ -1,0 +1,1 @@
+INSERT INTO by_nextval DEFAULT VALUES;

@@ -1,0 +1,1 @@
+SELECT count(nextval('numbers')) FROM generate_series(1, 10000);

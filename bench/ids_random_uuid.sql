@@ -1,0 +1,1 @@
+SELECT count(gen_random_uuid()) FROM generate_series(1, 10000);

@@ -1,0 +1,1 @@
+SELECT count(idem_uuid7()) FROM generate_series(1, 10000);
