@@ -4,7 +4,7 @@
 # make dist                                the archive for PGXN
 #
 # WERROR=1 turns warnings into errors. The command-line tool pgidem is part of it all where its libraries are;
-# WITHOUT_TOOL=1 leaves it out.
+# WITHOUT_TOOL=1 leaves it out, and WITHOUT_BITCODE=1 what the server could compile into queries.
 
 EXTENSION = pg_idem
 MODULE_big = pg_idem
@@ -87,6 +87,11 @@ EXTRA_CLEAN = $(TEST_OBJS) $(TEST_MODULE) $(ALL_OBJS:.o=.d) $(TOOL_OBJS) $(TOOL_
 # A server configured with dependency tracking would keep one file for each base name, and ours repeat from
 # room to room. We track headers ourselves.
 override autodepend = no
+
+# The server's own choice, which with_llvm=no on the command line overrides as well.
+ifneq (,$(WITHOUT_BITCODE))
+override with_llvm = no
+endif
 
 include $(PGXS)
 
