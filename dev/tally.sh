@@ -104,17 +104,24 @@ tally_program() {
         esac
         return
     fi
-    tally_closing "$name" "$status" "$closing"
+    tally_closing "$name" "$log" "$status" "$closing"
+}
+
+# The lines "FAILED: ..." with which tally_report began.
+reported_failures() {
+    awk '/^FAILED: / { lines[++n] = substr($0, 9); next }  /^[0-9]+ passed, / { for (i = 1; i <= n; i++) print lines[i] }  { n = 0 }' "$1"
 }
 
 tally_closing() {
-    local name=$1 status=$2 passed failed skipped
-    read -r passed failed skipped < <(tr -dc '0-9 \n' <<<"$3")
+    local name=$1 log=$2 status=$3 passed failed skipped failures
+    read -r passed failed skipped < <(tr -dc '0-9 \n' <<<"$4")
     PASSED=$((PASSED + passed))
     FAILED=$((FAILED + failed))
     SKIPPED=$((SKIPPED + ${skipped:-0}))
     if ((failed > 0)); then
-        FAILURES+=("$name ($failed of its tests)")
+        mapfile -t failures < <(reported_failures "$log")
+        ((${#failures[@]} > 0)) || failures=("$failed of its tests")
+        FAILURES+=("${failures[@]/#/$name: }")
     elif ((status != 0)); then
         tally "$name (it exited with status $status and names no failed test)" failed
     elif ((passed + ${skipped:-0} == 0)); then
