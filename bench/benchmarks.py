@@ -355,6 +355,16 @@ class RewriteBenchmark:
 
 
 @dataclass(frozen=True)
+class VersionBenchmark:
+    """An UPDATE of all rows, by what raises their versions."""
+
+    name: str
+    about: str
+    most: dict[str, float]  # cost of a variant as a multiple of that of the bare table
+    most_of: dict[str, float]  # cost of idem_version_attach as a multiple of that of a variant
+
+
+@dataclass(frozen=True)
 class QuestionBenchmark:
     """idem_can_transition against a function that does nothing."""
 
@@ -475,6 +485,7 @@ AnyBenchmark = (
     | BuffersBenchmark
     | IdleBenchmark
     | RewriteBenchmark
+    | VersionBenchmark
     | QuestionBenchmark
     | RedisBenchmark
     | HandOverBenchmark
@@ -504,6 +515,8 @@ BENCHMARKS: list[AnyBenchmark] = [
     update_status("machine_update_async", "asynchronous commits", ASYNCHRONOUS),
     QuestionBenchmark("machine_question", "idem_can_transition", most=0.3),
     fire(),
+    VersionBenchmark("version_rewrite", "UPDATE of every row", most={"checked": 1.1},
+                     most_of={"triggered": 1.1, "guarded": 1.0}),
     lock("lock", "durable commits", ""),
     lock("lock_async", "asynchronous commits", ASYNCHRONOUS),
     redis_lock(),

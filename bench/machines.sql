@@ -82,8 +82,4 @@ $$;
 CREATE FUNCTION no_op(text, text, text, integer DEFAULT NULL) RETURNS boolean
     AS 'btequalimage' LANGUAGE internal STABLE;
 
--- Of this session.
-CREATE FUNCTION processor_ticks() RETURNS bigint LANGUAGE sql AS $$
-    SELECT fields[12]::bigint + fields[13]::bigint
-    FROM string_to_array(substring(pg_read_file('/proc/self/stat', 0, 1024) FROM '\) (.*)'), ' ') AS fields
-$$;
+\ir processor_ticks.sql

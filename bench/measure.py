@@ -21,6 +21,7 @@ from benchmarks import (
     RedisBenchmark,
     RewriteBenchmark,
     ToolBenchmark,
+    VersionBenchmark,
 )
 from buffers import count_buffers
 from deletion import delete
@@ -33,6 +34,7 @@ from report import Report, Result
 from rounds import alternate, note, ratios, typical
 from server import Load, Measured, Sessions, create_database, create_template, psql, settings, version
 from tool import start_tools
+from versions import rewrite_versions
 
 SMALL_DATABASE = "bench_small"
 LARGE_DATABASE = "bench_large"
@@ -124,6 +126,7 @@ MEASURES = {
     BuffersBenchmark: count_buffers,
     IdleBenchmark: rest,
     RewriteBenchmark: rewrite,
+    VersionBenchmark: rewrite_versions,
     QuestionBenchmark: ask,
     RedisBenchmark: against_redis,
     HandOverBenchmark: hand_over,
