@@ -271,6 +271,9 @@ def accept(name: str, commit: str, settings: str) -> Benchmark:
         ],
         records=ACCEPTED,
         schema="streams",
+    )
+
+
 def accept_id(name: str, commit: str, settings: str) -> Benchmark:
     new = {"before": NO_NEW_MESSAGES, "adds": 1, "settings": settings}
     known = {"settings": settings}
