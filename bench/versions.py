@@ -61,7 +61,7 @@ def rewrite_versions(benchmark: VersionBenchmark, options: argparse.Namespace) -
         for variant, what in VARIANTS.items()
     ]
     for other in ("guarded", "triggered"):
-        results.append(Result(f"{benchmark.about}, {rows:,} rows: {VARIANTS['checked']} against {VARIANTS[other]}, cost",
-                              ratios("checked", other, rounds, True), typical("checked", rounds),
+        text = f"{benchmark.about}, {rows:,} rows: {VARIANTS['checked']} against {VARIANTS[other]}, cost"
+        results.append(Result(text, ratios("checked", other, rounds, True), typical("checked", rounds),
                               typical(other, rounds), most=benchmark.most_of.get(other)))
     return results

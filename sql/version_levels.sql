@@ -75,6 +75,12 @@ SELECT idem_cas('doc_rest', '{"id": 1, "place": "nowhere"}', 7, '{"note": "direc
 SELECT idem_version_attach('doc_here');
 SELECT idem_version_detach('doc_here');
 SELECT * FROM idem_version_attachments;
+-- Checked already, a table does not become a partition.
+CREATE TABLE doc_apart (LIKE doc INCLUDING ALL);
+SELECT idem_version_attach('doc_apart');
+ALTER TABLE doc ATTACH PARTITION doc_apart FOR VALUES IN ('apart');
+SELECT idem_version_detach('doc_apart');
+ALTER TABLE doc ATTACH PARTITION doc_apart FOR VALUES IN ('apart');
 ALTER TABLE doc DETACH PARTITION doc_here;
 SELECT rel, mode FROM idem_version_attachments;
 SELECT idem_version_attach('doc', mode => 'client');
