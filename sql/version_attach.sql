@@ -97,6 +97,11 @@ SELECT idem_version_attach('doc', mode => 'client', ignore => '{count}');
 UPDATE doc SET count = 0 WHERE id = 1 RETURNING version;
 UPDATE doc SET id = id WHERE id = 1 RETURNING version;
 SELECT attempt('UPDATE doc SET note = ''y'' WHERE id = 1');
+-- Who writes the version is checked, even if somebody else has left the same row.
+UPDATE doc SET note = 'x', count = 1, version = 7 WHERE id = 1 RETURNING version;
+SELECT attempt('UPDATE doc SET note = ''x'', count = 1, version = 7 WHERE id = 1');
+SELECT attempt('UPDATE doc SET note = ''x'', count = 2, version = 7 WHERE id = 1');
+UPDATE doc SET count = 3, version = 8 WHERE id = 1 RETURNING version;
 SELECT idem_version_attach('doc', ignore => '{twice}');
 UPDATE doc SET count = 5 WHERE id = 1 RETURNING version, twice;
 

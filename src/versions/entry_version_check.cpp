@@ -59,8 +59,16 @@ bool is_same(Form_pg_attribute column, Datum former, Datum value) {
   return datum_image_eq(former, value, column->attbyval, column->attlen);
 }
 
+// Whether the statement has written the version itself. In mode client that may be all that tells a
+// stale update: somebody else's can have left the very row that this one wants to store.
+bool claims_to_count(const TriggerData &trigger, const Attachment &attachment) {
+  return attachment.mode == idem::versions::Mode::client &&
+         bms_is_member(attachment.column - FirstLowInvalidHeapAttributeNumber,
+                       trigger.tg_updatedcols);
+}
+
 // Whether the update changes nothing but what is ignored. Generated columns are not computed yet.
-bool is_ignored(const TriggerData &trigger, const Attachment &attachment) {
+bool changes_nothing_else(const TriggerData &trigger, const Attachment &attachment) {
   TupleTableSlot *former = trigger.tg_trigslot;
   TupleTableSlot *row = trigger.tg_newslot;
   const TupleDesc descriptor = RelationGetDescr(trigger.tg_relation);
@@ -76,6 +84,11 @@ bool is_ignored(const TriggerData &trigger, const Attachment &attachment) {
   return true;
 }
 
+bool is_ignored(const TriggerData &trigger, const Attachment &attachment) {
+  return !idem::versions::is_bumped(trigger.tg_relation) && !claims_to_count(trigger, attachment) &&
+         changes_nothing_else(trigger, attachment);
+}
+
 [[noreturn]] void refuse(const TriggerData &trigger, const Conflict &conflict, Verdict verdict) {
   // A machine has the first word about what may happen to a row at all.
   idem::machines::judge_update(trigger);
@@ -89,8 +102,7 @@ bool is_ignored(const TriggerData &trigger, const Attachment &attachment) {
 IDEM_FUNCTION(idem_version_check) {
   const Attachment &attachment = *attachment_of(fcinfo);
   const auto &trigger = *reinterpret_cast<const TriggerData *>(fcinfo->context);
-  if (attachment.ignored > 0 && !idem::versions::is_bumped(trigger.tg_relation) &&
-      is_ignored(trigger, attachment))
+  if (attachment.ignored > 0 && is_ignored(trigger, attachment))
     return PointerGetDatum(trigger.tg_newtuple);
   bool stored_null;
   bool written_null;
