@@ -92,7 +92,8 @@ sub visited
 	my ($database) = @_;
 	my $before = $target->safe_psql($database, 'SELECT clock_timestamp()');
 	$target->safe_psql($database, 'SELECT idem_cleanup_now()');
-	until_sql($target, $database, "SELECT last_success_at > '$before' FROM idem_stat_cleanup WHERE action = 'policy'");
+	until_sql($target, $database, "SELECT bool_and(last_success_at > '$before') FROM idem_stat_cleanup
+		WHERE relation IN ('idem_records'::regclass, 'idem_producers'::regclass)");
 	return;
 }
 
@@ -102,7 +103,7 @@ sub check_held
 	visited($database);
 	is($target->safe_psql($database, $rows), $expected, "$database: after a visit of the worker all is still there");
 	is($target->safe_psql($database, "SELECT relation, action, state FROM idem_stat_cleanup ORDER BY relation::text"),
-		"idem_records|policy|waiting\norders|delete|held\nvisits|archive|held", "$database: attached tables are held");
+		"idem_producers|delete|waiting\nidem_records|policy|waiting\norders|delete|held\nvisits|archive|held", "$database: attached tables are held");
 	return;
 }
 

@@ -86,7 +86,7 @@ sub cost
 }
 
 my %alone = map { $_ => cost($_) } sort keys %fill;
-my $batches = run('SELECT batches FROM idem_stat_cleanup ORDER BY relation::text');
+my $batches = run(q{SELECT batches FROM idem_stat_cleanup WHERE relation <> 'idem_producers'::regclass ORDER BY relation::text});
 is($batches, join("\n", (200) x 3), 'each table takes two hundred batches');
 
 my $reader = IdemTest::Session->new($node);
