@@ -58,9 +58,10 @@ void set_state(LastId &last, Id id, int64 logged_ahead) {
 // writes waits for it; one that hands the id to a client and writes nothing would not, so it writes
 // a record that says nothing.
 void wait_for_log_at_commit(XLogRecPtr place) {
-  if (synchronous_commit == SYNCHRONOUS_COMMIT_OFF || !XLogNeedsFlush(place)) return;
+  if (synchronous_commit == SYNCHRONOUS_COMMIT_OFF) return;
   if (TransactionIdIsValid(GetTopTransactionIdIfAny()) && XactLastRecEnd != InvalidXLogRecPtr)
     return;
+  if (!XLogNeedsFlush(place)) return;
   GetTopTransactionId();
   char nothing[] = {0};
   XLogBeginInsert();
@@ -84,6 +85,9 @@ LastId lock_last_id(Relation relation) {
 }
 
 void move_last_id(LastId &last, Id id) {
+  // Before the look at the last checkpoint: one that begins after it will write this page, and waits
+  // for it to be unlocked.
+  MarkBufferDirty(last.buffer);
   const bool needs_log = RelationNeedsWAL(last.relation);
   const bool logs = needs_log && !logged_beyond(last, id);
   const Id bound = logs ? bound_after(id, kLoggedAhead)
@@ -93,8 +97,6 @@ void move_last_id(LastId &last, Id id) {
   if (logs) GetTopTransactionId();
 
   START_CRIT_SECTION();
-  // Before the log, as whoever writes pages expects; nobody sees the page until it is unlocked.
-  MarkBufferDirty(last.buffer);
   if (logs)
     set_state(last, id, Max(marked_bound(bound, log_bound(last, bound)) - id, 0));
   else
