@@ -2,7 +2,7 @@
 SET TIME ZONE 'UTC';
 SELECT pg_typeof(idem_uuid7()),
     idem_uuid7()::text ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' AS version_7;
-SELECT clock_timestamp() - idem_uuid_time(idem_uuid7()) BETWEEN '0' AND '1 min' AS just_now;
+SELECT clock_timestamp() - idem_uuid_time(idem_uuid7()) BETWEEN '-1 s' AND '1 min' AS just_now;
 -- A million in one session, each greater than the one before.
 SELECT count(*), count(*) FILTER (WHERE id <= previous) AS not_greater, count(DISTINCT id)
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS previous
@@ -29,7 +29,7 @@ ROLLBACK;
 
 -- Shifted ones are of another time, and ascend as well.
 SELECT shift,
-    clock_timestamp() + shift::interval - idem_uuid_time(idem_uuid7(shift::interval)) BETWEEN '0' AND '1 min' AS of_then
+    clock_timestamp() + shift::interval - idem_uuid_time(idem_uuid7(shift::interval)) BETWEEN '-1 s' AND '1 min' AS then
 FROM unnest(ARRAY['0', '-1 day', '1 month', '-50 years', '8000 years', '-1 us', '1 mon -30 days +1 s']) AS shift;
 SELECT count(*) FILTER (WHERE id <= previous) AS not_greater
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS previous
