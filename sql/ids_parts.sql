@@ -50,7 +50,7 @@ END $$;
 SELECT text, try_text(text)
 FROM unnest(ARRAY['', '1', '000000000000', '00000000000000', '8000000000000', 'z000000000000', '00000000000U0',
     '000000000000-', '0000 00000000', ' 000000000000', '-000000000001', E'000000000000\n', '00000000000é', '0000000000日',
-    'ééééééé', '１２３４', '🙂000000000', NULL]) AS text;
+    'ééééééé', '１２３４', '𝟙000000000', NULL]) AS text;
 SELECT idem_snowflake_text(-1);
 SELECT idem_snowflake_text(NULL);
 -- Why: JavaScript, and much that reads JSON, has 53 bits for a number.
