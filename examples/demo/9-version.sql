@@ -4,7 +4,8 @@
 -- second that what he has read is no longer there.
 
 --@ session ann
-CREATE TABLE articles (id int PRIMARY KEY, title text, version int NOT NULL DEFAULT 1);
+CREATE TABLE articles (
+    id int PRIMARY KEY, title text, version int NOT NULL DEFAULT 1);
 INSERT INTO articles VALUES (1, 'Draft');
 SELECT idem_version_attach('articles');
 SELECT title, version FROM articles WHERE id = 1;
