@@ -36,15 +36,14 @@ std::int64_t required_number(FunctionCallInfo fcinfo, int number, const char *wh
   return value;
 }
 
-NullableDatum limited_value(FunctionCallInfo fcinfo, int number, const char *what,
-                            std::size_t limit) {
+NullableDatum given_result(FunctionCallInfo fcinfo, int number) {
   if (PG_ARGISNULL(number)) return {0, true};
   // Checked before detoasting: a refused value of a gigabyte costs nothing.
   const Size size = toast_raw_datum_size(PG_GETARG_DATUM(number)) - VARHDRSZ;
-  if (size > limit)
+  if (size > kMaxResultBytes)
     ereport(ERROR,
-            (errcode(server::errcode_of(sqlstate::kTooLarge)), errmsg("%s is too large", what),
-             errdetail("It has %zu bytes as stored; the limit is %zu.", size, limit),
+            (errcode(server::errcode_of(sqlstate::kTooLarge)), errmsg("result is too large"),
+             errdetail("It has %zu bytes as stored; the limit is %zu.", size, kMaxResultBytes),
              errhint("It is written again with each batch that comes after. Store a reference or "
                      "a digest instead.")));
   return {PointerGetDatum(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(number))), false};

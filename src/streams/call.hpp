@@ -25,8 +25,7 @@ std::int64_t required_number(FunctionCallInfo fcinfo, int number, const char *wh
 
 const text *required_stream(FunctionCallInfo fcinfo, int number);
 
-// Raises ID413 when the argument has more than `limit` bytes.
-NullableDatum limited_value(FunctionCallInfo fcinfo, int number, const char *what,
-                            std::size_t limit);
+// The argument `result`. Raises ID413 when it has more than kMaxResultBytes.
+NullableDatum given_result(FunctionCallInfo fcinfo, int number);
 
 }  // namespace idem::streams

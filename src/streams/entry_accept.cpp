@@ -136,6 +136,12 @@ Ruling keep(const Keeping &keeping, Producer *producer, bool settled) {
   return Ruling::write;
 }
 
+NullableDatum read_hash(FunctionCallInfo fcinfo, int number) {
+  const text *hash =
+      idem::server::limited_text(fcinfo, number, "hash", idem::streams::kMaxHashBytes);
+  return {PointerGetDatum(hash), hash == nullptr};
+}
+
 }  // namespace
 
 IDEM_FUNCTION(idem_accept) {
@@ -143,9 +149,8 @@ IDEM_FUNCTION(idem_accept) {
   Accepting accepting = {};
   accepting.call = &call;
   accepting.request = read_request(fcinfo, call);
-  accepting.hash = idem::streams::limited_value(fcinfo, 5, "hash", idem::streams::kMaxHashBytes);
-  accepting.result =
-      idem::streams::limited_value(fcinfo, 6, "result", idem::streams::kMaxResultBytes);
+  accepting.hash = read_hash(fcinfo, 5);
+  accepting.result = idem::streams::given_result(fcinfo, 6);
   consult(call.tables, call.stream, call.producer_id,
           [&accepting](Producer *producer, bool settled) {
             return judge(accepting, producer, settled);
@@ -158,8 +163,7 @@ IDEM_FUNCTION(idem_accept_result) {
   Keeping keeping;
   keeping.call = &call;
   keeping.first = idem::streams::required_number(fcinfo, 3, "seq");
-  keeping.result =
-      idem::streams::limited_value(fcinfo, 4, "result", idem::streams::kMaxResultBytes);
+  keeping.result = idem::streams::given_result(fcinfo, 4);
   if (keeping.result.isnull)
     ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
                     errmsg("result must not be null"),
