@@ -30,21 +30,33 @@ const TriggerData &trigger_of(FunctionCallInfo fcinfo) {
   return *reinterpret_cast<const TriggerData *>(fcinfo->context);
 }
 
+bool fires_here(const Trigger &trigger) {
+  if (trigger.tgenabled == TRIGGER_FIRES_ALWAYS) return true;
+  return trigger.tgenabled == (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA
+                                   ? TRIGGER_FIRES_ON_REPLICA
+                                   : TRIGGER_FIRES_ON_ORIGIN);
+}
+
+// Any will do, whatever its stream: that a row moves is true for all. But it must tell of each row.
+bool tells_of_moves(const Trigger &trigger, Oid function) {
+  return trigger.tgfoid == function && TRIGGER_FOR_ROW(trigger.tgtype) &&
+         TRIGGER_FOR_BEFORE(trigger.tgtype) && TRIGGER_FOR_DELETE(trigger.tgtype) &&
+         trigger.tgqual == nullptr && fires_here(trigger);
+}
+
 // Without it, a row that moves here from another partition would look like one delivered again, and
 // be lost.
 void require_told_of_moves(const TriggerData &trigger) {
   if (!trigger.tg_relation->rd_rel->relispartition) return;
   const TriggerDesc *triggers = trigger.tg_relation->trigdesc;
-  for (int i = 0; i < triggers->numtriggers; i++) {
-    const Trigger &other = triggers->triggers[i];
-    if (other.tgfoid == trigger.tg_trigger->tgfoid && TRIGGER_FOR_ROW(other.tgtype) &&
-        TRIGGER_FOR_BEFORE(other.tgtype) && TRIGGER_FOR_DELETE(other.tgtype))
-      return;
-  }
-  refuse_use(psprintf("\"%s\" is a partition, and rows that move to it would be taken for repeated "
-                      "ones",
-                      RelationGetRelationName(trigger.tg_relation)),
-             "Make idem_accept_row() fire BEFORE INSERT OR DELETE on the partitioned table.");
+  for (int i = 0; i < triggers->numtriggers; i++)
+    if (tells_of_moves(triggers->triggers[i], trigger.tg_trigger->tgfoid)) return;
+  refuse_use(
+      psprintf("\"%s\" is a partition, and rows that move to it would be taken for repeated "
+               "ones",
+               RelationGetRelationName(trigger.tg_relation)),
+      "Make idem_accept_row() fire BEFORE DELETE on the partitioned table, too, by a trigger "
+      "that is enabled and has no WHEN clause.");
 }
 
 // The second of two would take every row that the first has accepted for a repeated one.
@@ -160,7 +172,8 @@ bool is_new_number(FunctionCallInfo fcinfo, const TriggerData &trigger,
 
 bool is_new(FunctionCallInfo fcinfo, const TriggerData &trigger) {
   const Attachment &attachment = attachment_for(fcinfo, trigger);
-  if (trigger.tg_relation->rd_rel->relispartition && idem::streams::is_arriving()) return true;
+  if (trigger.tg_relation->rd_rel->relispartition && idem::streams::is_arriving(trigger))
+    return true;
   return attachment.by_producer ? is_new_number(fcinfo, trigger, attachment)
                                 : is_new_message(fcinfo, trigger, attachment);
 }
@@ -188,7 +201,7 @@ IDEM_FUNCTION(idem_accept_row) {
   idem::server::require_writable("idem_accept_row()");
   HeapTuple row = trigger.tg_trigtuple;
   if (TRIGGER_FIRED_BY_DELETE(trigger.tg_event))
-    idem::streams::remember_deleted(trigger.tg_relation, row->t_self);
+    idem::streams::remember_deleted(trigger);
   else if (!is_new(fcinfo, trigger))
     row = nullptr;
   return PointerGetDatum(row);

@@ -6,31 +6,40 @@ namespace idem::streams {
 
 namespace {
 
-// The row that the statement at this depth of triggers is deleting. A statement that a trigger runs
-// while a row moves comes at a greater depth.
+// In the executor's memory for a row, which it empties before the next one. Statements that
+// triggers run while a row moves have memory of their own, and do not touch this.
 struct Deleted {
-  FullTransactionId transaction;
-  Oid table;
+  MemoryContext memory;
+  Oid table;  // none once the row has arrived, or will not
   ItemPointerData row;
-  int times;  // as often as it is told, it is asked for: a table may have several streams
+  Oid target;           // where it arrives, once somebody has asked
+  const Trigger *last;  // that asked there
+  Deleted *next;
+  MemoryContextCallback end;
 };
-Deleted *deleted = nullptr;
-int depths = 0;
+Deleted *all_deleted = nullptr;
 
-int depth_of_triggers() {
-  LOCAL_FCINFO(call, 0);
-  InitFunctionCallInfoData(*call, nullptr, 0, InvalidOid, nullptr, nullptr);
-  return DatumGetInt32(pg_trigger_depth(call));
+void forget(void *argument) {
+  Deleted **place = &all_deleted;
+  while (*place != argument) place = &(*place)->next;
+  *place = (*place)->next;
 }
 
-void make_room(int depth) {
-  if (depth < depths) return;
-  const int wanted = depth + 8;
-  const Size size = sizeof(Deleted) * static_cast<Size>(wanted);
-  deleted = static_cast<Deleted *>(deleted == nullptr ? MemoryContextAlloc(TopMemoryContext, size)
-                                                      : repalloc(deleted, size));
-  for (int i = depths; i < wanted; i++) deleted[i].table = InvalidOid;
-  depths = wanted;
+Deleted *deleted_in(MemoryContext memory) {
+  Deleted *deleted = all_deleted;
+  while (deleted != nullptr && deleted->memory != memory) deleted = deleted->next;
+  return deleted;
+}
+
+Deleted *remember_in(MemoryContext memory) {
+  auto *deleted = static_cast<Deleted *>(MemoryContextAllocZero(memory, sizeof(Deleted)));
+  deleted->memory = memory;
+  deleted->next = all_deleted;
+  all_deleted = deleted;
+  deleted->end.func = forget;
+  deleted->end.arg = deleted;
+  MemoryContextRegisterResetCallback(memory, &deleted->end);
+  return deleted;
 }
 
 // The server marks a row that goes on elsewhere.
@@ -50,34 +59,43 @@ bool has_moved(Relation relation, ItemPointerData row) {
   return moved;
 }
 
-}  // namespace
-
-void remember_deleted(Relation relation, const ItemPointerData &row) {
-  const int depth = depth_of_triggers();
-  make_room(depth);
-  Deleted &last = deleted[depth];
-  const FullTransactionId now = GetTopFullTransactionId();
-  ItemPointerData same = row;
-  const bool again = last.table == RelationGetRelid(relation) &&
-                     FullTransactionIdEquals(last.transaction, now) &&
-                     ItemPointerEquals(&last.row, &same);
-  last = {now, RelationGetRelid(relation), row, again ? last.times + 1 : 1};
-}
-
-bool is_arriving() {
-  const int depth = depth_of_triggers();
-  if (depth >= depths || !OidIsValid(deleted[depth].table)) return false;
-  const Deleted last = deleted[depth];
-  if (last.times > 1)
-    deleted[depth].times--;
-  else
-    deleted[depth].table = InvalidOid;
-  if (!FullTransactionIdEquals(last.transaction, GetTopFullTransactionIdIfAny())) return false;
-  Relation relation = try_relation_open(last.table, AccessShareLock);
+bool has_moved(const Deleted &deleted) {
+  Relation relation = try_relation_open(deleted.table, AccessShareLock);
   if (relation == nullptr) return false;
-  const bool moved = has_moved(relation, last.row);
+  const bool moved = has_moved(relation, deleted.row);
   relation_close(relation, AccessShareLock);
   return moved;
+}
+
+// The server fires triggers in the order of their names. So one that does not come after the last
+// is asking for another row: WITH … UPDATE … RETURNING may feed an INSERT before it looks for the
+// next row to move.
+bool is_same_arrival(const Deleted &deleted, const TriggerData &trigger) {
+  return deleted.target == RelationGetRelid(trigger.tg_relation) &&
+         strcmp(deleted.last->tgname, trigger.tg_trigger->tgname) < 0;
+}
+
+}  // namespace
+
+void remember_deleted(const TriggerData &trigger) {
+  if (!trigger.tg_relation->rd_rel->relispartition) return;
+  Deleted *deleted = deleted_in(CurrentMemoryContext);
+  if (deleted == nullptr) deleted = remember_in(CurrentMemoryContext);
+  deleted->table = RelationGetRelid(trigger.tg_relation);
+  deleted->row = trigger.tg_trigtuple->t_self;
+  deleted->last = nullptr;
+}
+
+bool is_arriving(const TriggerData &trigger) {
+  Deleted *deleted = deleted_in(CurrentMemoryContext);
+  if (deleted == nullptr || !OidIsValid(deleted->table)) return false;
+  if (deleted->last == nullptr ? !has_moved(*deleted) : !is_same_arrival(*deleted, trigger)) {
+    deleted->table = InvalidOid;
+    return false;
+  }
+  deleted->target = RelationGetRelid(trigger.tg_relation);
+  deleted->last = trigger.tg_trigger;
+  return true;
 }
 
 }  // namespace idem::streams

@@ -7,11 +7,15 @@
 
 namespace idem::streams {
 
-// Remembers a row that is about to be deleted, and may be about to move.
-void remember_deleted(Relation relation, const ItemPointerData &row);
+// Both are for trigger functions, which the executor calls in the memory that it keeps for the row
+// at hand. What was remembered ends with that: when the statement turns to its next row, ends or
+// fails.
 
-// Whether the row that is about to be inserted was deleted right before it because it moves. The
-// answer is given as often as the row was remembered.
-bool is_arriving();
+// Remembers a row of a partition that is about to be deleted, and may be about to move.
+void remember_deleted(const TriggerData &trigger);
+
+// Whether the row that is about to be inserted was deleted right before it because it moves. Each
+// trigger of a partition may ask once.
+bool is_arriving(const TriggerData &trigger);
 
 }  // namespace idem::streams
