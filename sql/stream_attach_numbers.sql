@@ -188,6 +188,17 @@ SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_ser
 COMMIT;
 SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(2031, 2040) AS n', :a));
 SELECT * FROM progress();
+-- Whoever takes the producer away while its progress is in memory has nothing accepted without it.
+SELECT producer_id AS gone FROM idem_producer('gone', 'numbers') \gset
+BEGIN;
+INSERT INTO parted_2 SELECT 2, :gone, 1, n FROM generate_series(1, 5) AS n;
+DELETE FROM idem_producers WHERE producer_id = :gone;
+SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(6, 8) AS n', :gone));
+\set VERBOSITY sqlstate
+COMMIT;
+\set VERBOSITY default
+SELECT count(*) FROM parted WHERE producer = :gone;
+DELETE FROM idem_producers WHERE producer_id = :gone;
 SELECT idem_stream_detach('parted');
 SELECT count(*) FROM pg_trigger WHERE tgrelid IN (SELECT relid FROM pg_partition_tree('parted'));
 DROP TABLE parted;

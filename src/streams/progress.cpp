@@ -128,8 +128,9 @@ void bring_up_to_date(Producer &producer, const Progress &progress) {
 
 void write(const StreamTables &tables, Progress *progress) {
   consult(tables, progress->stream, progress->id, [progress](Producer *producer, bool) {
-    // Somebody who may do so has removed it in this very transaction.
-    if (producer == nullptr) return Ruling::leave;
+    // Somebody who may do so has removed it in this very transaction; without its row, nothing that
+    // was accepted would be known.
+    if (producer == nullptr) refuse_unknown(progress->stream, progress->id);
     bring_up_to_date(*producer, *progress);
     return Ruling::write;
   });
