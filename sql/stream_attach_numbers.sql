@@ -188,6 +188,17 @@ SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_ser
 COMMIT;
 SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(2031, 2040) AS n', :a));
 SELECT * FROM progress();
+-- A repeated row prolongs the producer, in memory too.
+SELECT producer_id AS kept FROM idem_producer('kept', 'numbers') \gset
+BEGIN;
+SELECT attempt(format('INSERT INTO parted_2 VALUES (2, %s, 1, 1), (2, %1$s, 1, 2)', :kept));
+SELECT idem_stream_set('numbers', retain => '100 days');
+SELECT attempt(format('INSERT INTO parted_2 VALUES (2, %s, 1, 1)', :kept));
+COMMIT;
+SELECT expires_at > clock_timestamp() + interval '99 days' AS kept, last_seq, lasts FROM idem_producers
+WHERE producer_id = :kept;
+SELECT idem_stream_reset('numbers');
+DELETE FROM idem_producers WHERE producer_id = :kept;
 -- Whoever takes the producer away while its progress is in memory has nothing accepted without it.
 SELECT producer_id AS gone FROM idem_producer('gone', 'numbers') \gset
 BEGIN;

@@ -22,6 +22,7 @@ struct Progress {
   int count;
   int room;
   int unwritten;    // how many were accepted in memory only
+  bool prolonged;   // in memory only
   bool stale;       // the row knows better
   Progress *outer;  // where it stood before this subtransaction
 };
@@ -120,7 +121,7 @@ void bring_up_to_date(Producer &producer, const Progress &progress) {
   const int missing = Min(Min(progress.unwritten, progress.policy.remember), progress.count);
   for (int i = progress.count - missing; i < progress.count; i++)
     append(producer, progress.batches[i], kNull, kNull, progress.policy);
-  if (progress.policy.remember <= 0)
+  if (progress.policy.remember <= 0 && progress.unwritten > 0)
     append(producer, {progress.state.last_seq, progress.state.last_seq}, kNull, kNull,
            progress.policy);
   producer.state.expires_at = Max(producer.state.expires_at, progress.state.expires_at);
@@ -135,6 +136,7 @@ void write(const StreamTables &tables, Progress *progress) {
     return Ruling::write;
   });
   progress->unwritten = 0;
+  progress->prolonged = false;
 }
 
 // From here on the row is asked. An outer subtransaction finds its own state again if this one is
@@ -283,6 +285,7 @@ Ruling accept(First &first, Producer &producer) {
                     recent.count,
                     0,
                     false,
+                    false,
                     nullptr};
   return Ruling::write;
 }
@@ -312,20 +315,28 @@ bool accept_by_row(const Call &call, std::int64_t seq) {
   return first.accepted;
 }
 
+// A repeated message is a use as well.
+void prolong(Slot *slot, const Call &call) {
+  const TimestampTz before = slot->top->state.expires_at;
+  const TimestampTz end = keep_until(before, call.settings.retain, call.now);
+  if (end == before) return;
+  Progress *progress = own(slot);
+  progress->state.expires_at = end;
+  progress->prolonged = true;
+}
+
 bool accept_in_memory(Slot *slot, const Call &call, std::int64_t seq) {
   const Progress &known = *slot->top;
   const Policy &policy = call.settings.policy;
   const Request request = {call.epoch, seq, seq};
   const Recent recent = {known.batches, known.count};
   const Verdict verdict = decide_accept(known.state, recent, policy, request, call.now);
-  if (verdict.step == Step::duplicate) return false;
-  if (verdict.step != Step::accept)
+  if (verdict.step != Step::accept && verdict.step != Step::duplicate)
     refuse(verdict.step, {known.id, known.state, {recent, nullptr, nullptr}}, policy, request,
            verdict.first_new);
-  Progress *progress = own(slot);
-  progress->state.expires_at =
-      keep_until(progress->state.expires_at, call.settings.retain, call.now);
-  advance(*progress, seq);
+  prolong(slot, call);
+  if (verdict.step == Step::duplicate) return false;
+  advance(*own(slot), seq);
   return true;
 }
 
@@ -347,7 +358,7 @@ void write_progress() {
     auto *slot = static_cast<Slot *>(lfirst(cell));
     if (slot->top->stale) continue;
     Progress *progress = own(slot);
-    if (progress->unwritten > 0) write(tables, progress);
+    if (progress->unwritten > 0 || progress->prolonged) write(tables, progress);
     let_go(slot);
   }
   list_free(all);
