@@ -229,12 +229,43 @@ UPDATE idem_producers SET expires_at = '-infinity' WHERE producer_id = :a;
 SELECT regexp_replace(put(:a, 2043, 2043), '\d{4}-\S+ \S+', 'T');
 SELECT epoch, last_seq FROM idem_producer('a', 'numbers');
 SELECT put(:a, 2043, 2043, 2);
--- The extension may go in the transaction that wrote.
+-- The extension may go in the transaction that wrote, and come again: nothing is left of what the former one accepted.
+CREATE TABLE late (producer bigint, epoch integer, seq bigint) PARTITION BY LIST (producer);
+SELECT idem_stream_attach('late', 'numbers', producer_id => 'producer', epoch => 'epoch', seq => 'seq');
+CREATE TABLE late_1 PARTITION OF late DEFAULT;
+SELECT producer_id AS late FROM idem_producer('late', 'numbers') \gset
 BEGIN;
-SELECT put(:a, 2044, 2050, 2);
+SELECT attempt(format('INSERT INTO late_1 SELECT %s, 1, n FROM generate_series(1, 5) AS n', :late));
+SAVEPOINT before;
+DROP EXTENSION pg_idem CASCADE;
+CREATE EXTENSION pg_idem;
+SELECT idem_stream_attach('late', 'numbers', producer_id => 'producer', epoch => 'epoch', seq => 'seq');
+SELECT attempt(format('INSERT INTO late_1 VALUES (%s, 1, 3)', :late));
+SELECT setval('idem_producer_ids', :late, false);
+SELECT producer_id = :late AS again, last_seq FROM idem_producer('late', 'numbers');
+SELECT attempt(format('INSERT INTO late_1 SELECT %s, 1, n FROM generate_series(1, 2) AS n', :late));
+SELECT attempt(format('INSERT INTO late_1 SELECT %s, 1, n FROM generate_series(3, 4) AS n', :late));
+SELECT last_seq FROM idem_producers;
+ROLLBACK TO before;
+-- But all, where it never went.
+COMMIT;
+SELECT last_seq FROM idem_producers WHERE producer_id = :late;
+SELECT attempt(format('INSERT INTO late_1 SELECT %s, 1, n FROM generate_series(4, 6) AS n', :late));
+SELECT count(*) FROM late;
+BEGIN;
+SELECT attempt(format('INSERT INTO late_1 SELECT %s, 1, n FROM generate_series(7, 9) AS n', :late));
+DROP EXTENSION pg_idem CASCADE;
+CREATE EXTENSION pg_idem;
+SELECT epoch, last_seq FROM idem_producer('late', 'numbers');
+COMMIT;
+SELECT idem_stream_attach('events', 'numbers', producer_id => 'producer', epoch => 'epoch', seq => 'seq');
+DELETE FROM events;
+SELECT producer_id AS a FROM idem_producer('a', 'numbers') \gset
+BEGIN;
+SELECT put(:a, 1, 5);
 DROP EXTENSION pg_idem CASCADE;
 COMMIT;
 SELECT max(seq) FROM events;
 CREATE EXTENSION pg_idem;
-DROP TABLE events;
+DROP TABLE events, late;
 DROP FUNCTION attempt, put, progress, disturb;

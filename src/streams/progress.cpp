@@ -13,6 +13,7 @@ constexpr NullableDatum kNull = {0, true};
 
 // A producer that this transaction has written, so that nobody else can.
 struct Progress {
+  Oid function;  // the extension's that was called
   std::int64_t id;
   const text *stream;
   SubTransactionId subtransaction;  // in which it got there
@@ -34,7 +35,6 @@ struct Slot {
 
 HTAB *slots = nullptr;
 MemoryContext memory = nullptr;  // of all this, and of one transaction
-Oid function_called = InvalidOid;
 
 Slot *slot_of(std::int64_t id, HASHACTION action) {
   if (slots == nullptr) return nullptr;
@@ -149,18 +149,26 @@ void let_go(Slot *slot) {
   dispose(top);
 }
 
-StreamTables tables_again() {
+StreamTables tables_next_to(Oid called) {
   FmgrInfo function = {};
-  function.fn_oid = function_called;
+  function.fn_oid = called;
   LOCAL_FCINFO(call, 0);
   InitFunctionCallInfoData(*call, &function, 0, InvalidOid, nullptr, nullptr);
   return stream_tables(call, RowExclusiveLock);
 }
 
+// What was accepted by an extension that was dropped meanwhile is known nowhere any more.
+void conclude(Slot *slot) {
+  if (slot->top->stale) return;
+  Progress *progress = own(slot);
+  const bool is_there = SearchSysCacheExists1(PROCOID, ObjectIdGetDatum(progress->function));
+  if (is_there && (progress->unwritten > 0 || progress->prolonged))
+    write(tables_next_to(progress->function), progress);
+  let_go(slot);
+}
+
 void write_the_rest() {
-  // The extension may be gone, and the producers with it.
-  if (slots == nullptr || !SearchSysCacheExists1(PROCOID, ObjectIdGetDatum(function_called)))
-    return;
+  if (slots == nullptr || hash_get_num_entries(slots) == 0) return;
   PushActiveSnapshot(GetTransactionSnapshot());
   write_progress();
   PopActiveSnapshot();
@@ -234,11 +242,14 @@ bool same_text(const text *one, const text *other) {
          memcmp(VARDATA_ANY(one), VARDATA_ANY(other), size) == 0;
 }
 
-Slot *known_slot(const Call &call) {
+Slot *known_slot(Oid function, const Call &call) {
   Slot *slot = slot_of(call.producer_id, HASH_FIND);
   if (slot == nullptr || slot->top->stale || !same_text(slot->top->stream, call.stream))
     return nullptr;
-  return slot;
+  if (slot->top->function == function) return slot;
+  // The extension was created again, and the id may be given out again.
+  conclude(slot);
+  return nullptr;
 }
 
 // What was accepted and written by the row itself, from here on in memory.
@@ -260,6 +271,7 @@ void remember(const Progress &progress) {
 
 // One row's message, on its way through the judge.
 struct First {
+  Oid function;
   const Call *call;
   Request request;
   bool accepted;
@@ -275,7 +287,8 @@ Ruling accept(First &first, Producer &producer) {
   auto *batches = static_cast<Batch *>(palloc(Max(size, sizeof(Batch))));
   if (size > 0) memcpy(batches, recent.batches, size);
   first.accepted = true;
-  first.progress = {producer.id,
+  first.progress = {first.function,
+                    producer.id,
                     call.stream,
                     GetCurrentSubTransactionId(),
                     call.settings.policy,
@@ -307,8 +320,8 @@ Ruling judge(First &first, Producer *producer, bool settled) {
   return producer->state.expires_at != before ? Ruling::write : Ruling::leave;
 }
 
-bool accept_by_row(const Call &call, std::int64_t seq) {
-  First first = {&call, {call.epoch, seq, seq}, false, {}};
+bool accept_by_row(Oid function, const Call &call, std::int64_t seq) {
+  First first = {function, &call, {call.epoch, seq, seq}, false, {}};
   consult(call.tables, call.stream, call.producer_id,
           [&first](Producer *producer, bool settled) { return judge(first, producer, settled); });
   if (first.accepted) remember(first.progress);
@@ -344,23 +357,14 @@ bool accept_in_memory(Slot *slot, const Call &call, std::int64_t seq) {
 
 bool accept_number(Oid function, const Call &call, std::int64_t seq) {
   watch_transactions();
-  function_called = function;
-  Slot *slot = known_slot(call);
-  return slot != nullptr ? accept_in_memory(slot, call, seq) : accept_by_row(call, seq);
+  Slot *slot = known_slot(function, call);
+  return slot != nullptr ? accept_in_memory(slot, call, seq) : accept_by_row(function, call, seq);
 }
 
 void write_progress() {
-  if (slots == nullptr || hash_get_num_entries(slots) == 0) return;
-  const StreamTables tables = tables_again();
   List *all = all_slots();
   ListCell *cell;
-  foreach (cell, all) {
-    auto *slot = static_cast<Slot *>(lfirst(cell));
-    if (slot->top->stale) continue;
-    Progress *progress = own(slot);
-    if (progress->unwritten > 0 || progress->prolonged) write(tables, progress);
-    let_go(slot);
-  }
+  foreach (cell, all) conclude(static_cast<Slot *>(lfirst(cell)));
   list_free(all);
 }
 
