@@ -44,6 +44,7 @@ SELECT attempt($$INSERT INTO orders (message) VALUES ('m7')$$);
 SELECT attempt('INSERT INTO orders (message) VALUES (NULL)');
 SELECT attempt($$INSERT INTO orders (message) VALUES ('')$$);
 SELECT attempt(format('INSERT INTO orders (message) VALUES (%L)', repeat('x', 513)));
+SELECT attempt(format('INSERT INTO orders (message) VALUES (%L)', repeat('x', 450) || repeat(':/%', 7)));
 SELECT attempt(format('INSERT INTO orders (message) VALUES (%L)', repeat('x', 500)));
 SELECT attempt(format('INSERT INTO orders (message) VALUES (%L)', repeat('x', 500)));
 SELECT attempt($$INSERT INTO orders (message) VALUES ('Größe ☃'), ('Größe ☃')$$);

@@ -188,6 +188,13 @@ SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_ser
 COMMIT;
 SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(2031, 2040) AS n', :a));
 SELECT * FROM progress();
+-- An epoch that no producer can have.
+SELECT attempt(format('INSERT INTO parted VALUES (1, %s, 5000000000, 1)', :b));
+SELECT attempt(format('INSERT INTO parted VALUES (1, %s, -7, 1)', :b));
+BEGIN;
+UPDATE idem_producers SET epoch = 2147483647 WHERE producer_id = :b;
+SELECT attempt(format('INSERT INTO parted VALUES (1, %s, 5000000000, 7)', :b));
+ROLLBACK;
 -- A repeated row prolongs the producer, in memory too.
 SELECT producer_id AS kept FROM idem_producer('kept', 'numbers') \gset
 BEGIN;

@@ -1,5 +1,7 @@
 #include "records/key.hpp"
 
+#include <algorithm>
+
 #include "records/limits.hpp"
 #include "server/error.hpp"
 
@@ -52,6 +54,13 @@ std::string make_key(const std::vector<std::string_view> &parts) {
   }
   check_length(key);
   return key;
+}
+
+std::size_t size_in_key(std::string_view part) {
+  const auto escaped = std::count_if(part.begin(), part.end(), [](char byte) {
+    return byte == '%' || byte == ':' || byte == '/';
+  });
+  return part.size() + 2 * static_cast<std::size_t>(escaped);
 }
 
 std::string make_child_key(std::string_view parent, std::string_view step) {

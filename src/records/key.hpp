@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@ namespace idem::records {
 // be told apart again. Bytes are taken as they are: every server encoding keeps ASCII to itself.
 // Throws idem::Error (ID400) for no parts, an empty part, or a key of more than kMaxKeyBytes.
 std::string make_key(const std::vector<std::string_view> &parts);
+
+// The bytes that a part has in a key.
+std::size_t size_in_key(std::string_view part);
 
 // parent + '/' + step, the step escaped as above. The parent is taken as it is, so children nest,
 // and a child never equals a key made by make_key, which holds no bare '/'. Throws idem::Error

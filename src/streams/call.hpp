@@ -13,7 +13,7 @@ struct Call {
   const text *stream;
   StreamSettings settings;
   std::int64_t producer_id;
-  std::int32_t epoch;
+  std::int64_t epoch;
   TimestampTz now;
 };
 

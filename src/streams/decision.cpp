@@ -34,7 +34,7 @@ bool is_final(Step step) {
   return step == Step::duplicate || step == Step::too_old || step == Step::fenced;
 }
 
-Step decide_epoch(const ProducerState &producer, std::int32_t epoch, Micros now) {
+Step decide_epoch(const ProducerState &producer, std::int64_t epoch, Micros now) {
   if (epoch < 1 || epoch > producer.epoch) return Step::unknown_epoch;
   if (epoch < producer.epoch) return Step::fenced;
   return producer.expires_at <= now ? Step::expired : Step::accept;
@@ -77,7 +77,8 @@ Selection select_new(const ProducerState &producer, const Recent &recent, const 
   if (fresh == end) return {Step::duplicate, count, 0};
   std::int64_t before = producer.last_seq;
   for (const std::int64_t *number = fresh; policy.mode == Mode::strict && number != end; number++) {
-    if (*number != before + 1) return {Step::gap, 0, before + 1};
+    if (*number != before + 1)
+      return {Step::gap, static_cast<std::size_t>(number - numbers), before + 1};
     before = *number;
   }
   return {Step::accept, static_cast<std::size_t>(fresh - numbers), 0};

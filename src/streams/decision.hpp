@@ -33,7 +33,7 @@ struct ProducerState {
 };
 
 struct Request {
-  std::int32_t epoch;
+  std::int64_t epoch;  // a row may say what no producer has
   std::int64_t first;  // at least 1
   std::int64_t last;   // at least `first`
 };
@@ -77,7 +77,7 @@ Verdict decide_accept(const ProducerState &producer, const Recent &recent, const
                       const Request &request, Micros now);
 
 // The right to speak for the producer, without a batch: accept, fenced, unknown_epoch or expired.
-Step decide_epoch(const ProducerState &producer, std::int32_t epoch, Micros now);
+Step decide_epoch(const ProducerState &producer, std::int64_t epoch, Micros now);
 
 // The place of the latest remembered batch that began with `first`, or -1.
 int find_batch(const Recent &recent, const Policy &policy, std::int64_t first);
@@ -87,9 +87,9 @@ int find_batch(const Recent &recent, const Policy &policy, std::int64_t first);
 Micros keep_until(Micros expires_at, Micros retain, Micros now);
 
 struct Selection {
-  Step step;              // accept, duplicate (none is new), too_old or gap
-  std::size_t first_new;  // to accept: the place of the first number that is new
-  std::int64_t missing;   // of a gap: the first number that is missing
+  Step step;             // accept, duplicate (none is new), too_old or gap
+  std::size_t place;     // to accept: of the first number that is new; otherwise of the one meant
+  std::int64_t missing;  // of a gap: the first number that is missing
 };
 
 // Single messages, sorted by their numbers, each number once: which of them are new. A number is too

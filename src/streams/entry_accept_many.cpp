@@ -13,7 +13,6 @@ namespace {
 
 using idem::streams::Call;
 using idem::streams::Producer;
-using idem::streams::Request;
 using idem::streams::Ruling;
 using idem::streams::Selection;
 using idem::streams::Step;
@@ -47,30 +46,30 @@ Numbers read_numbers(FunctionCallInfo fcinfo, int number) {
   return numbers;
 }
 
+Selection select(const Call &call, const Numbers &numbers, const Producer &producer) {
+  const Step right = decide_epoch(producer.state, call.epoch, call.now);
+  if (right != Step::accept) return {right, 0, 0};
+  if (numbers.count == 0) return {Step::duplicate, 0, 0};
+  return select_new(producer.state, producer.window.recent, call.settings.policy, numbers.values,
+                    numbers.count);
+}
+
 Ruling judge(const Call &call, Numbers &numbers, Producer *producer, bool settled) {
   if (producer == nullptr) idem::streams::refuse_unknown(call.stream, call.producer_id);
   const idem::streams::Policy &policy = call.settings.policy;
-  Request request = {call.epoch, 0, 0};
-  Selection selection = {decide_epoch(producer->state, call.epoch, call.now), 0, 0};
-  if (selection.step == Step::accept && numbers.count > 0) {
-    request.first = numbers.values[0];
-    request.last = numbers.values[numbers.count - 1];
-    selection =
-        select_new(producer->state, producer->window.recent, policy, numbers.values, numbers.count);
-  } else if (selection.step == Step::accept) {
-    selection.step = Step::duplicate;
-  }
+  const Selection selection = select(call, numbers, *producer);
   if (selection.step != Step::accept && selection.step != Step::duplicate) {
     if (!settled && !is_final(selection.step)) return Ruling::settle;
-    refuse(selection.step, *producer, policy, request, selection.missing);
+    const std::int64_t meant = numbers.count > 0 ? numbers.values[selection.place] : 0;
+    refuse(selection.step, *producer, policy, {call.epoch, meant, meant}, selection.missing);
   }
   const TimestampTz before = producer->state.expires_at;
   producer->state.expires_at = idem::streams::keep_until(before, call.settings.retain, call.now);
-  numbers.first_new = selection.step == Step::accept ? selection.first_new : numbers.count;
+  numbers.first_new = selection.step == Step::accept ? selection.place : numbers.count;
   if (selection.step == Step::duplicate)
     return producer->state.expires_at != before ? Ruling::write : Ruling::leave;
-  append(*producer, {numbers.values[selection.first_new], request.last}, {0, true}, {0, true},
-         policy);
+  append(*producer, {numbers.values[selection.place], numbers.values[numbers.count - 1]}, {0, true},
+         {0, true}, policy);
   return Ruling::write;
 }
 

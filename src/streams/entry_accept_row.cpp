@@ -1,7 +1,5 @@
 // idem_accept_row: the trigger function of attached tables.
 
-#include <algorithm>
-
 #include "records/limits.hpp"
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
@@ -107,6 +105,20 @@ const Attachment &attachment_for(FunctionCallInfo fcinfo, const TriggerData &tri
   pg_unreachable();
 }
 
+[[noreturn]] void refuse_long_id(const TriggerData &trigger, AttrNumber column, std::size_t size) {
+  Relation relation = trigger.tg_relation;
+  const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(relation), column - 1);
+  ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)),
+                  errmsg("column \"%s\" of table \"%s\" is too long for a message id",
+                         NameStr(attribute->attname), RelationGetRelationName(relation)),
+                  errdetail("With the stream it makes a key of %zu bytes; the limit is %zu.", size,
+                            idem::records::kMaxKeyBytes),
+                  errhint("Use a shorter id, or a digest of it. Each \":\", \"/\" and \"%%\" takes "
+                          "three bytes."),
+                  errtablecol(relation, column)));
+  pg_unreachable();
+}
+
 Datum required_value(const TriggerData &trigger, AttrNumber column) {
   bool isnull;
   const Datum value = slot_getattr(trigger.tg_trigslot, column, &isnull);
@@ -127,12 +139,9 @@ const text *message_id(const TriggerData &trigger, const Attachment &attachment)
     getTypeOutputInfo(type, &output, &is_varlena);
     id = cstring_to_text(OidOutputFunctionCall(output, value));
   }
-  const Size length = VARSIZE_ANY_EXHDR(id);
-  if (length < 1) refuse_value(trigger, column, "must not be empty");
-  if (length > idem::records::kMaxKeyBytes)
-    refuse_value(
-        trigger, column,
-        psprintf("must have at most %zu bytes, not %zu", idem::records::kMaxKeyBytes, length));
+  if (VARSIZE_ANY_EXHDR(id) < 1) refuse_value(trigger, column, "must not be empty");
+  const std::size_t size = idem::streams::key_size({attachment.stream, id});
+  if (size > idem::records::kMaxKeyBytes) refuse_long_id(trigger, column, size);
   return id;
 }
 
@@ -157,15 +166,13 @@ bool is_new_number(FunctionCallInfo fcinfo, const TriggerData &trigger,
                    const Attachment &attachment) {
   idem::streams::Call call;
   call.producer_id = required_integer(trigger, attachment, 0);
-  const std::int64_t epoch = required_integer(trigger, attachment, 1);
+  call.epoch = required_integer(trigger, attachment, 1);
   const std::int64_t seq = required_integer(trigger, attachment, 2);
   if (seq < 1) refuse_value(trigger, attachment.column[2], "must be 1 or more");
   call.tables = idem::streams::stream_tables(fcinfo, RowExclusiveLock);
   call.stream = attachment.stream;
   call.settings = idem::streams::stream_settings_for(call.tables, call.stream,
                                                      trigger.tg_relation->rd_rel->relowner);
-  // What does not fit was never given out.
-  call.epoch = static_cast<std::int32_t>(std::clamp<std::int64_t>(epoch, 0, INT_MAX));
   call.now = GetCurrentTimestamp();
   return idem::streams::accept_number(fcinfo->flinfo->fn_oid, call, seq);
 }

@@ -103,6 +103,11 @@ MessageAcceptance accept_message(const RecordsTable &table, const StreamSettings
   }
 }
 
+std::size_t key_size(const Message &message) {
+  return records::size_in_key(server::view_of(message.stream)) + 1 +
+         records::size_in_key(server::view_of(message.id));
+}
+
 bool forget_message(const RecordsTable &table, const Message &message) {
   return records::forget_result(table, identity_of(message));
 }

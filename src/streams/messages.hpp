@@ -33,6 +33,9 @@ struct MessageAcceptance {
 MessageAcceptance accept_message(const records::RecordsTable &table, const StreamSettings &settings,
                                  const Message &message, const MessageTerms &terms);
 
+// The bytes of the record's key; more than records::kMaxKeyBytes cannot be accepted.
+std::size_t key_size(const Message &message);
+
 // Makes the id unknown again; false when it is.
 bool forget_message(const records::RecordsTable &table, const Message &message);
 

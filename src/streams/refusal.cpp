@@ -42,23 +42,23 @@ const char *batch_of(const Request &request) {
   pg_unreachable();
 }
 
-[[noreturn]] void refuse_fenced(const Producer &producer, std::int32_t epoch) {
+[[noreturn]] void refuse_fenced(const Producer &producer, std::int64_t epoch) {
   ereport(ERROR,
           (errcode(errcode_of(sqlstate::kFencedProducer)),
-           errmsg("epoch %d of producer %lld is fenced", epoch, shown(producer.id)),
+           errmsg("epoch %lld of producer %lld is fenced", shown(epoch), shown(producer.id)),
            errdetail("The producer was registered again; its epoch is %d.", producer.state.epoch),
            errhint("Stop, if another process took over. To take over from it, call "
                    "idem_producer.")));
   pg_unreachable();
 }
 
-[[noreturn]] void refuse_epoch(const Producer &producer, std::int32_t epoch) {
-  ereport(ERROR,
-          (errcode(errcode_of(sqlstate::kUnknownProducer)),
-           errmsg("epoch %d of producer %lld was never given out", epoch, shown(producer.id)),
-           errdetail("The epoch is %d, and the last sequence accepted is %lld.",
-                     producer.state.epoch, shown(producer.state.last_seq)),
-           errhint("Call idem_producer and go on after the last_seq that it returns.")));
+[[noreturn]] void refuse_epoch(const Producer &producer, std::int64_t epoch) {
+  ereport(ERROR, (errcode(errcode_of(sqlstate::kUnknownProducer)),
+                  errmsg("epoch %lld of producer %lld was never given out", shown(epoch),
+                         shown(producer.id)),
+                  errdetail("The epoch is %d, and the last sequence accepted is %lld.",
+                            producer.state.epoch, shown(producer.state.last_seq)),
+                  errhint("Call idem_producer and go on after the last_seq that it returns.")));
   pg_unreachable();
 }
 

@@ -152,6 +152,11 @@ TEST(MakeKey, CountsEscapesAsThreeBytes) {
   EXPECT_EQ(refusal_of_key({longest + "/"}), kTooLong);
 }
 
+TEST(MakeKey, TellsTheSizeOfAPartBefore) {
+  for (const std::string part : {"a", ":", "a%b", "///", "\xff: /%"})
+    EXPECT_EQ(size_in_key(part), make_key({part}).size());
+}
+
 TEST(MakeChildKey, AppendsTheStep) {
   EXPECT_EQ(make_child_key("billing:42", "charge"), "billing:42/charge");
   EXPECT_EQ(make_child_key("billing:42/charge", "mail"), "billing:42/charge/mail");

@@ -296,11 +296,12 @@ TEST(StreamDecision, SingleNumbersAreEachNewOnce) {
     } else if (missing != 0 && policy.mode == Mode::strict) {
       ASSERT_EQ(selection.step, Step::gap);
       ASSERT_EQ(selection.missing, missing);
+      ASSERT_EQ(numbers[selection.place], *std::upper_bound(fresh.begin(), fresh.end(), missing));
     } else {
       ASSERT_EQ(selection.step, Step::accept);
       ASSERT_TRUE(std::equal(fresh.begin(), fresh.end(),
-                             numbers.begin() + static_cast<std::ptrdiff_t>(selection.first_new)));
-      ASSERT_EQ(fresh.size(), numbers.size() - selection.first_new);
+                             numbers.begin() + static_cast<std::ptrdiff_t>(selection.place)));
+      ASSERT_EQ(fresh.size(), numbers.size() - selection.place);
     }
   }
 }
