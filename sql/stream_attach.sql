@@ -49,6 +49,17 @@ SELECT attempt(format('INSERT INTO orders (message) VALUES (%L)', repeat('x', 50
 SELECT attempt(format('INSERT INTO orders (message) VALUES (%L)', repeat('x', 500)));
 SELECT attempt($$INSERT INTO orders (message) VALUES ('Größe ☃'), ('Größe ☃')$$);
 DELETE FROM orders WHERE length(message) > 4;
+-- The padding of char(n) is no part of the id.
+CREATE DOMAIN padded AS char(20);
+CREATE TABLE padded_10 (id char(10));
+CREATE TABLE padded_20 (id padded);
+SELECT idem_stream_attach('padded_10', 'padding', 'id'), idem_stream_attach('padded_20', 'padding', 'id');
+SELECT attempt($$INSERT INTO padded_10 VALUES (' m1')$$), attempt($$INSERT INTO padded_20 VALUES (' m1'), ('m1')$$);
+SELECT outcome FROM idem_accept_id('padding', 'm1');
+SELECT idem_accept_forget('padding', 'm1'), attempt($$INSERT INTO padded_10 VALUES ('m1')$$);
+SELECT attempt($$INSERT INTO padded_10 VALUES ('  ')$$);
+DROP TABLE padded_10, padded_20;
+DROP DOMAIN padded;
 
 -- What an error or a savepoint takes back was not accepted.
 SELECT attempt($$INSERT INTO orders (id, message) VALUES (100, 'e1'), (101, 'e2'), (100, 'e3')$$);

@@ -131,8 +131,11 @@ const text *message_id(const TriggerData &trigger, const Attachment &attachment)
   const Datum value = required_value(trigger, column);
   const Oid type = attachment.type[0];
   const text *id;
-  if (type == TEXTOID || type == VARCHAROID || type == BPCHAROID) {
+  if (type == TEXTOID || type == VARCHAROID) {
     id = DatumGetTextPP(value);
+  } else if (type == BPCHAROID) {
+    // As its cast to text: the padding means nothing, and depends on the column's length.
+    id = DatumGetTextPP(DirectFunctionCall1(rtrim1, value));
   } else {
     Oid output;
     bool is_varlena;
