@@ -136,8 +136,12 @@ SELECT attempt('SELECT idem_cas(''doc'', ''2'', 2, ''{}'')');
 RESET ROLE;
 GRANT SELECT (id, version), UPDATE (remark) ON doc TO regress_idem_app;
 SET ROLE regress_idem_app;
+SELECT attempt('SELECT idem_cas(''doc'', ''2'', 2, ''{"remark": "app"}'')'), attempt('SELECT idem_cas(''doc'', ''2'', 2, ''{}'')');
+RESET ROLE;
+GRANT UPDATE (version) ON doc TO regress_idem_app;
+SET ROLE regress_idem_app;
 SELECT idem_cas('doc', '2', 2, '{"remark": "app"}');
-SELECT attempt('SELECT idem_cas(''doc'', ''2'', 3, ''{"amount": 1}'')'), attempt('SELECT idem_cas(''doc'', ''2'', 3, ''{}'')'),
+SELECT attempt('SELECT idem_cas(''doc'', ''2'', 3, ''{"amount": 1}'')'),
     attempt('SELECT idem_cas(''doc'', ''2'', 2, ''{"remark": "old"}'')');
 RESET ROLE;
 GRANT SELECT, UPDATE ON doc TO regress_idem_app;
@@ -153,6 +157,80 @@ RESET ROLE;
 DROP TABLE doc;
 DROP OWNED BY regress_idem_app;
 DROP ROLE regress_idem_app;
+-- Where the check does not fire, a second one who expects the same version is refused all the same.
+CREATE TABLE a (id integer PRIMARY KEY, t text, views integer NOT NULL DEFAULT 0, version integer NOT NULL DEFAULT 1);
+CREATE TABLE own (id integer PRIMARY KEY, t text, u text, version bigint NOT NULL DEFAULT 1);
+CREATE TRIGGER zzz BEFORE UPDATE OF t ON own FOR EACH ROW EXECUTE FUNCTION idem_version_check('version', 'where');
+CREATE FUNCTION twice(rel text, col text, OUT ann text, OUT bob text, OUT version bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('TRUNCATE %s', rel);
+    EXECUTE format('INSERT INTO %s (id) VALUES (1)', rel);
+    ann := attempt(format('SELECT idem_cas(''%s'', ''1'', 1, ''{"%s": "ann"}'')', rel, col));
+    bob := attempt(format('SELECT idem_cas(''%s'', ''1'', 1, ''{"%s": "bob"}'')', rel, col));
+    EXECUTE format('SELECT version FROM %s', rel) INTO version;
+END $$;
+CREATE FUNCTION in_mode(mode text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    DROP TRIGGER zzz ON own;
+    EXECUTE format('CREATE TRIGGER zzz BEFORE UPDATE OF t ON own FOR EACH ROW EXECUTE FUNCTION idem_version_check(''version'', %L)', mode);
+    PERFORM idem_version_attach('a', mode => mode);
+    RETURN mode;
+END $$;
+\set each 'unnest(ARRAY[''where'', ''expect'', ''client'']) AS mode'
+\x on
+SELECT in_mode(mode), attempt('ALTER TABLE a DISABLE TRIGGER USER'), twice('a', 't'), twice('own', 'u') AS other_column, twice('own', 't') AS its_column FROM :each;
+SELECT in_mode(mode), attempt('SET session_replication_role = replica'), twice('a', 't'), attempt('SELECT idem_cas(''a'', ''1'', 1, ''{}'')'),
+    attempt('RESET session_replication_role') FROM :each;
+SELECT in_mode(mode), attempt('CREATE TABLE child () INHERITS (a)'), attempt('INSERT INTO child VALUES (7)'),
+    attempt('SELECT idem_cas(''a'', ''7'', 1, ''{"t": "ann"}'')') AS ann, attempt('SELECT idem_cas(''a'', ''7'', 1, ''{"t": "bob"}'')') AS bob,
+    attempt('DROP TABLE child') FROM :each;
+
+-- Ignored columns alone leave the version in every mode; a value that is written again does not.
+CREATE FUNCTION ignoring(mode text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM idem_version_attach('a', mode => mode, ignore => '{views}');
+    TRUNCATE a;
+    INSERT INTO a (id, t) VALUES (1, 'x'), (2, 'x');
+    RETURN mode;
+END $$;
+SELECT ignoring(mode), attempt('SELECT idem_cas(''a'', ''1'', 1, ''{"views": 5}'')') AS ignored,
+    attempt('SELECT idem_cas(''a'', ''1'', 1, ''{"t": "x"}'')') AS same, attempt('SELECT idem_cas(''a'', ''1'', 2, ''{"views": 6, "t": "y"}'')') AS both_columns,
+    attempt('SELECT idem_cas(''a'', ''1'', 2, ''{"views": 7}'')') AS stale, attempt('SELECT idem_cas(''a'', ''1'', 3, ''{}'')') AS bumped
+FROM :each;
+-- What triggers do to other rows is judged as ever, also where these have the expected version.
+CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.id = 1 THEN
+        UPDATE a SET views = views + 1 WHERE id = 2;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER look_first BEFORE UPDATE ON a FOR EACH ROW EXECUTE FUNCTION look();
+CREATE TRIGGER look_last AFTER UPDATE ON a FOR EACH ROW EXECUTE FUNCTION look();
+CREATE FUNCTION versions() RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(concat_ws(',', id, t, views, version), ' ' ORDER BY id) FROM a
+$$;
+SELECT ignoring(mode), attempt('SELECT idem_cas(''a'', ''1'', 1, ''{}'')'), attempt('SELECT versions()'),
+    attempt('SELECT idem_cas(''a'', ''1'', 2, ''{"t": "y"}'')'), attempt('SELECT versions()') FROM :each;
+DROP TRIGGER look_first ON a;
+DROP TRIGGER look_last ON a;
+-- A trigger adds a change that counts to one that does not.
+CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.t := NEW.views; RETURN NEW; END';
+CREATE TRIGGER touch BEFORE UPDATE ON a FOR EACH ROW EXECUTE FUNCTION touch();
+SELECT ignoring(mode), attempt('SELECT idem_cas(''a'', ''1'', 1, ''{"views": 5}'')'), attempt('SELECT versions()') FROM :each;
+DROP TRIGGER touch ON a;
+
+-- The last version, and versions that a column of this type cannot have.
+SELECT ignoring(mode), attempt('INSERT INTO a VALUES (3, '''', 0, 2147483646)'), attempt('SELECT idem_cas(''a'', ''3'', 2147483646, ''{"t": "x"}'')') AS last,
+    attempt('SELECT idem_cas(''a'', ''3'', 2147483647, ''{"t": "y"}'')') AS beyond, attempt('SELECT idem_cas(''a'', ''3'', 2147483647, ''{}'')') AS bumped,
+    attempt('SELECT idem_cas(''a'', ''3'', 2147483647, ''{"views": 1}'')') AS ignored, attempt('SELECT idem_cas(''a'', ''3'', 2147483648, ''{}'')') AS higher,
+    attempt('SELECT idem_cas(''a'', ''3'', -2147483649, ''{}'')') AS lower, attempt('SELECT idem_cas(''a'', ''4'', 2147483647, ''{}'')') AS missing
+FROM :each;
+INSERT INTO own VALUES (2, '', '', 9223372036854775807), (3, '', '', -9223372036854775808);
+SELECT attempt('SELECT idem_cas(''own'', ''2'', 9223372036854775807, ''{"u": "x"}'')'), attempt('SELECT idem_cas(''own'', ''3'', -9223372036854775808, ''{"u": "x"}'')');
+\x off
+DROP TABLE a, own;
+DROP FUNCTION twice, in_mode, ignoring, look, versions, touch;
 BEGIN READ ONLY;
 SELECT idem_cas(NULL, NULL, NULL, NULL);
 ROLLBACK;

@@ -14,7 +14,8 @@
 
 namespace idem::versions {
 
-Oid bumped_table = InvalidOid;
+Swap swap = {};
+
 }  // namespace idem::versions
 
 namespace {
@@ -36,6 +37,8 @@ struct Call {
   Jsonb *key_as_given;
   std::int64_t expected;
   Jsonb *changes;
+  // Whether a change counts, or there is none: then the row gets its next version.
+  bool raises;
 };
 
 // An UPDATE with the values of its parameters.
@@ -90,12 +93,13 @@ Call read_call(FunctionCallInfo fcinfo, Relation relation) {
   call.key_as_given = idem::tables::required_key(fcinfo, kKey);
   call.attachment = required_attachment(fcinfo, relation).attachment;
   call.key = idem::tables::read_key(relation, InvalidAttrNumber, call.key_as_given);
+  call.raises = JB_ROOT_COUNT(call.changes) == 0;
   return call;
 }
 
 Update begin_update(const Call &call) {
   Update update = {};
-  const std::size_t parameters = call.key.parameters + 1 + JB_ROOT_COUNT(call.changes);
+  const std::size_t parameters = call.key.parameters + 2 + JB_ROOT_COUNT(call.changes);
   initStringInfo(&update.sql);
   update.types = static_cast<Oid *>(palloc(parameters * sizeof(Oid)));
   update.values = static_cast<Datum *>(palloc(parameters * sizeof(Datum)));
@@ -116,11 +120,12 @@ int add_parameter(Update &update, Oid type, Datum value) {
   return ++update.parameters;
 }
 
-void add_change(const Call &call, Update &update, const char *name, const JsonbValue &value) {
+void add_change(Call &call, Update &update, const char *name, const JsonbValue &value) {
   const AttrNumber column = idem::tables::existing_column(call.relation, name);
   if (column == call.attachment->column)
     refuse_argument(psprintf("changes names the version column \"%s\"", name),
                     "Leave it out: the version is raised by 1, and returned.");
+  if (!call.attachment->ignores[column - 1]) call.raises = true;
   const Oid type = get_atttype(RelationGetRelid(call.relation), column);
   const bool isnull = value.type == jbvNull;
   const int number =
@@ -129,7 +134,7 @@ void add_change(const Call &call, Update &update, const char *name, const JsonbV
   appendStringInfo(&update.sql, "%s = $%d, ", quote_identifier(name), number);
 }
 
-void add_changes(const Call &call, Update &update) {
+void add_changes(Call &call, Update &update) {
   JsonbIterator *iterator = JsonbIteratorInit(&call.changes->root);
   JsonbValue name;
   JsonbValue value;
@@ -142,37 +147,36 @@ void add_changes(const Call &call, Update &update) {
   }
 }
 
-// What the mode has clients write.
-Update update_for(const Call &call) {
-  Update update = begin_update(call);
-  add_changes(call, update);
-  const char *version = quote_identifier(name_of_column(call, call.attachment->column));
-  const bool writes = call.attachment->mode == Mode::client || JB_ROOT_COUNT(call.changes) == 0;
-  if (writes)
-    appendStringInfo(&update.sql, "%s = t.%s%s", version, version,
-                     call.attachment->mode == Mode::client ? " OPERATOR(pg_catalog.+) 1" : "");
-  else
+// The next version is written here, and not left to the check, since that may not fire: disabled,
+// in the replica role, by a WHEN clause, or in a child that has none. In mode expect it must be left
+// to the check, which would take the next version for one that was read.
+void add_version(const Call &call, Update &update, const char *version) {
+  const bool big = call.attachment->big;
+  if (!call.raises) {
     update.sql.len -= static_cast<int>(strlen(", "));
-  const int expected = add_parameter(update, INT8OID, Int64GetDatum(call.expected));
-  appendStringInfo(&update.sql,
-                   " WHERE %s AND t.%s OPERATOR(pg_catalog.=) $%d RETURNING t.%s::pg_catalog.int8",
-                   call.key.sql.data, version, expected, version);
-  return update;
+  } else if (call.attachment->mode == Mode::expect) {
+    appendStringInfo(&update.sql, "%s = t.%s", version, version);
+  } else {
+    const std::int64_t next = call.expected + 1;
+    const Datum value = big ? Int64GetDatum(next) : Int32GetDatum(static_cast<int32>(next));
+    appendStringInfo(&update.sql, "%s = $%d", version,
+                     add_parameter(update, big ? INT8OID : INT4OID, value));
+  }
 }
 
 void execute(const Call &call, const Update &update) {
   const idem::versions::Plan plan =
       idem::versions::plan_for(update.sql.data, update.parameters, update.types);
-  const Oid outer = idem::versions::bumped_table;
+  const idem::versions::Swap outer = idem::versions::swap;
   volatile int code = 0;
   PG_TRY();
   {
-    idem::versions::bumped_table =
-        JB_ROOT_COUNT(call.changes) == 0 ? RelationGetRelid(call.relation) : InvalidOid;
+    idem::versions::swap = {RelationGetRelid(call.relation), call.expected,
+                            idem::versions::trigger_depth(), call.raises};
     code = idem::versions::execute_plan(plan, update.values, update.nulls);
   }
   PG_FINALLY();
-  { idem::versions::bumped_table = outer; }
+  { idem::versions::swap = outer; }
   PG_END_TRY();
   if (code != SPI_OK_UPDATE_RETURNING)
     elog(ERROR, "\"%s\" failed: %s", update.sql.data, SPI_result_code_string(code));
@@ -217,22 +221,72 @@ bool find_version(const Call &call, std::int64_t *version) {
   pg_unreachable();
 }
 
-[[noreturn]] void refuse_stale(const Call &call, std::int64_t stored) {
-  idem::versions::refuse_stale(
-      call.relation, call.attachment->column, call.expected, stored,
-      psprintf("Row: %s.", JsonbToCString(nullptr, &call.key_as_given->root,
-                                          static_cast<int>(VARSIZE(call.key_as_given)))));
+const char *row_of(const Call &call) {
+  Jsonb *key = call.key_as_given;
+  return psprintf(" Row: %s.", JsonbToCString(nullptr, &key->root, static_cast<int>(VARSIZE(key))));
 }
 
-std::int64_t compare_and_set(const Call &call) {
+// Why no row was changed, unless it has the expected version now.
+void explain(const Call &call) {
+  std::int64_t stored;
+  if (!find_version(call, &stored)) refuse_missing(call, false);
+  if (stored != call.expected)
+    idem::versions::refuse_stale(call.relation, call.attachment->column, call.expected, stored,
+                                 row_of(call) + 1);
+}
+
+// No row can have a version after the expected one.
+bool is_beyond(const Call &call) {
+  const bool big = call.attachment->big;
+  return call.expected >= (big ? PG_INT64_MAX : PG_INT32_MAX) ||
+         call.expected < (big ? PG_INT64_MIN : PG_INT32_MIN);
+}
+
+[[noreturn]] void refuse_beyond(const Call &call) {
+  explain(call);
+  idem::versions::refuse({call.relation, call.attachment, call.expected, false, call.expected},
+                         idem::versions::Verdict::exhausted, row_of(call));
+}
+
+Update update_for(Call &call) {
+  Update update = begin_update(call);
+  add_changes(call, update);
+  if (call.raises && is_beyond(call)) refuse_beyond(call);
+  const char *version = quote_identifier(name_of_column(call, call.attachment->column));
+  add_version(call, update, version);
+  const int expected = add_parameter(update, INT8OID, Int64GetDatum(call.expected));
+  appendStringInfo(&update.sql,
+                   " WHERE %s AND t.%s OPERATOR(pg_catalog.=) $%d RETURNING t.%s::pg_catalog.int8",
+                   call.key.sql.data, version, expected, version);
+  return update;
+}
+
+// Without a new version the next caller who expects this one would pass as well.
+void require_raised(const Call &call, std::int64_t version) {
+  if (!call.raises || version == call.expected + 1) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("the version of a row in table \"%s\" was not raised",
+                  RelationGetRelationName(call.relation)),
+           errdetail("It is %lld after the change, and should be %lld.",
+                     static_cast<long long>(version), static_cast<long long>(call.expected + 1)),
+           errhint("Either another trigger writes column \"%s\", or the check does not fire: it "
+                   "is disabled, session_replication_role keeps it from firing, its WHEN clause "
+                   "or its columns leave the update out, or the row is in a child without it.",
+                   name_of_column(call, call.attachment->column)),
+           errtablecol(call.relation, call.attachment->column)));
+}
+
+std::int64_t compare_and_set(Call &call) {
   const Update update = update_for(call);
   std::int64_t version = 0;
   for (int attempt = 0; attempt < kAttempts; attempt++) {
     execute(call, update);
-    if (take_version(call, &version)) return version;
-    std::int64_t stored;
-    if (!find_version(call, &stored)) refuse_missing(call, false);
-    if (stored != call.expected) refuse_stale(call, stored);
+    if (take_version(call, &version)) {
+      require_raised(call, version);
+      return version;
+    }
+    explain(call);
   }
   refuse_missing(call, true);
 }
@@ -242,7 +296,7 @@ std::int64_t compare_and_set(const Call &call) {
 IDEM_FUNCTION(idem_cas) {
   idem::server::require_writable("idem_cas()");
   Relation relation = idem::tables::open_table(fcinfo, kRel, RowExclusiveLock, ACL_UPDATE);
-  const Call call = read_call(fcinfo, relation);
+  Call call = read_call(fcinfo, relation);
   SPI_connect();
   const std::int64_t version = compare_and_set(call);
   SPI_finish();

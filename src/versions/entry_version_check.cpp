@@ -84,9 +84,9 @@ bool changes_nothing_else(const TriggerData &trigger, const Attachment &attachme
   return true;
 }
 
-bool is_ignored(const TriggerData &trigger, const Attachment &attachment) {
-  return !idem::versions::is_bumped(trigger.tg_relation) && !claims_to_count(trigger, attachment) &&
-         changes_nothing_else(trigger, attachment);
+bool is_ignored(const TriggerData &trigger, const Attachment &attachment, bool swapped) {
+  if (attachment.ignored == 0 || (swapped && idem::versions::swap.raises)) return false;
+  return !claims_to_count(trigger, attachment) && changes_nothing_else(trigger, attachment);
 }
 
 [[noreturn]] void refuse(const TriggerData &trigger, const Conflict &conflict, Verdict verdict) {
@@ -102,16 +102,17 @@ bool is_ignored(const TriggerData &trigger, const Attachment &attachment) {
 IDEM_FUNCTION(idem_version_check) {
   const Attachment &attachment = *attachment_of(fcinfo);
   const auto &trigger = *reinterpret_cast<const TriggerData *>(fcinfo->context);
-  if (attachment.ignored > 0 && is_ignored(trigger, attachment))
-    return PointerGetDatum(trigger.tg_newtuple);
   bool stored_null;
   bool written_null;
   const std::int64_t stored = version_in(trigger.tg_trigslot, attachment, &stored_null);
+  const bool swapped = idem::versions::take_swap(trigger.tg_relation, stored);
+  if (is_ignored(trigger, attachment, swapped)) return PointerGetDatum(trigger.tg_newtuple);
   const std::int64_t written = version_in(trigger.tg_newslot, attachment, &written_null);
   const std::int64_t last = attachment.big ? PG_INT64_MAX : PG_INT32_MAX;
+  const auto mode = swapped ? idem::versions::Mode::where : attachment.mode;
   const Verdict verdict = written_null && !stored_null
                               ? Verdict::stale
-                              : idem::versions::judge(attachment.mode, stored, written, last);
+                              : idem::versions::judge(mode, stored, written, last);
   if (unlikely(verdict != Verdict::passes))
     refuse(trigger, {trigger.tg_relation, &attachment, stored, written_null, written}, verdict);
   return PointerGetDatum(idem::versions::stamp(trigger, attachment, stored + 1));
