@@ -138,6 +138,25 @@ void read_options(Generator *generator, Relation relation) {
   generator->file = relation->rd_rel->relfilenode;
 }
 
+// Whether the file is undone no sooner than the sequence itself.
+bool as_lasting_as_sequence(Relation relation, SubTransactionId file_maker) {
+  return file_maker == InvalidSubTransactionId || file_maker == relation->rd_createSubid;
+}
+
+// The file holds the last id. If this transaction made it, rolling that back brings the former file
+// and its last id into force, and what was drawn in between would be given again.
+void require_lasting_file(Relation relation) {
+  const server::FileMakers makers = server::file_makers(relation);
+  if (as_lasting_as_sequence(relation, makers.first) &&
+      as_lasting_as_sequence(relation, makers.last))
+    return;
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("this transaction has altered or restarted sequence %s",
+                         server::qualified_name(RelationGetRelid(relation))),
+                  errdetail("Ids drawn now would be given again if that were rolled back."),
+                  errhint("Commit it first.")));
+}
+
 }  // namespace
 
 OpenGenerator open_generator(Oid sequence) {
@@ -148,6 +167,7 @@ OpenGenerator open_generator(Oid sequence) {
   require_rights(relation);
   server::require_writable("idem_snowflake()");
   if (generator->file != relation->rd_rel->relfilenode) read_options(generator, relation);
+  require_lasting_file(relation);
   return {generator, relation};
 }
 

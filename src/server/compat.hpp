@@ -240,6 +240,21 @@ inline xl_seq_rec sequence_log_record(Relation sequence) {
   return record;
 }
 
+// 16 renamed which subtransactions of this transaction have given a relation another file: the first
+// one that was not rolled back, and the last one, which is forgotten when it is rolled back.
+struct FileMakers {
+  SubTransactionId first;
+  SubTransactionId last;
+};
+
+inline FileMakers file_makers(Relation relation) {
+#if PG_VERSION_NUM >= 160000
+  return {relation->rd_firstRelfilelocatorSubid, relation->rd_newRelfilelocatorSubid};
+#else
+  return {relation->rd_firstRelfilenodeSubid, relation->rd_newRelfilenodeSubid};
+#endif
+}
+
 // 17 merged the question for a lock mode with that for a stronger one.
 inline bool holds_lock(const LOCKTAG *tag, LOCKMODE mode) {
 #if PG_VERSION_NUM >= 170000
