@@ -138,6 +138,19 @@ ALTER TABLE t ENABLE ALWAYS TRIGGER mine_del;
 SELECT attempt($$UPDATE t SET part = 1 WHERE id = 'n'$$);
 SELECT id, part FROM t ORDER BY id;
 
+-- One partition's trigger does not hear of what leaves another.
+CREATE TABLE w (id text, part integer) PARTITION BY LIST (part);
+CREATE TABLE w1 PARTITION OF w FOR VALUES IN (1);
+CREATE TABLE w2 PARTITION OF w FOR VALUES IN (2);
+CREATE TRIGGER mine BEFORE INSERT OR DELETE ON w2 FOR EACH ROW EXECUTE FUNCTION idem_accept_row('ww', 'id');
+INSERT INTO w VALUES ('x', 1);
+SELECT outcome FROM idem_accept_id('ww', 'x');
+SELECT attempt('UPDATE w SET part = 2');
+CREATE TRIGGER told BEFORE DELETE ON w FOR EACH ROW EXECUTE FUNCTION idem_accept_row('ww', 'id');
+SELECT attempt('UPDATE w SET part = 2');
+SELECT * FROM w;
+DROP TABLE w;
+
 -- A row that does not meet the WHEN clause is told of, and not asked for.
 DROP TRIGGER mine ON t;
 CREATE TRIGGER mine BEFORE INSERT ON t FOR EACH ROW WHEN (NEW.id IS NOT NULL)

@@ -294,4 +294,14 @@ inline void reserve_setting_prefix(const char *prefix) {
 #endif
 }
 
+// 15 no longer calls a partition's copies of its table's triggers internal, and says otherwise that
+// they are copies.
+inline bool is_copy_of_parents(const Trigger &trigger) {
+#if PG_VERSION_NUM >= 150000
+  return trigger.tgisclone;
+#else
+  return trigger.tgisinternal;
+#endif
+}
+
 }  // namespace idem::server

@@ -2,6 +2,7 @@
 
 #include "records/limits.hpp"
 #include "server/arguments.hpp"
+#include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 #include "streams/attachment.hpp"
@@ -35,11 +36,13 @@ bool fires_here(const Trigger &trigger) {
                                    : TRIGGER_FIRES_ON_ORIGIN);
 }
 
-// Any will do, whatever its stream: that a row moves is true for all. But it must tell of each row.
+// Any will do, whatever its stream: that a row moves is true for all. But it must tell of each row,
+// also in the partition that the row comes from.
 bool tells_of_moves(const Trigger &trigger, Oid function) {
   return trigger.tgfoid == function && TRIGGER_FOR_ROW(trigger.tgtype) &&
          TRIGGER_FOR_BEFORE(trigger.tgtype) && TRIGGER_FOR_DELETE(trigger.tgtype) &&
-         trigger.tgqual == nullptr && fires_here(trigger);
+         trigger.tgqual == nullptr && fires_here(trigger) &&
+         idem::server::is_copy_of_parents(trigger);
 }
 
 // Without it, a row that moves here from another partition would look like one delivered again, and
