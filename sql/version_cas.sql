@@ -41,7 +41,8 @@ FROM unnest(ARRAY['where', 'expect', 'client']) AS mode;
 SELECT idem_cas('doc', '1', 7, '{"note": "lost"}');
 SELECT idem_cas('doc', '3', 1, '{}');
 SELECT idem_version_attach('doc');
-SELECT arguments, attempt(format('SELECT idem_cas(%s)', arguments)) FROM unnest(ARRAY[
+-- 13 has another code for generated columns.
+SELECT arguments, replace(attempt(format('SELECT idem_cas(%s)', arguments)), '42601 column "g"', '428C9 column "g"') AS attempt FROM unnest(ARRAY[
     'NULL, ''1'', 8, ''{}''', '0, ''1'', 8, ''{}''', '''doc_pkey'', ''1'', 8, ''{}''',
     '''doc'', NULL, 8, ''{}''', '''doc'', ''1'', NULL, ''{}''', '''doc'', ''1'', 8, NULL',
     '''doc'', ''1'', 8, ''[]''', '''doc'', ''1'', 8, ''1''', '''doc'', ''1'', 8, ''null''',
