@@ -248,7 +248,7 @@ DROP EXTENSION pg_idem CASCADE;
 CREATE EXTENSION pg_idem;
 SELECT idem_stream_attach('late', 'numbers', producer_id => 'producer', epoch => 'epoch', seq => 'seq');
 SELECT attempt(format('INSERT INTO late_1 VALUES (%s, 1, 3)', :late));
-SELECT setval('idem_producer_ids', :late, false);
+SELECT setval('idem_producer_ids', :late, false) = :late AS begun;
 SELECT producer_id = :late AS again, last_seq FROM idem_producer('late', 'numbers');
 SELECT attempt(format('INSERT INTO late_1 SELECT %s, 1, n FROM generate_series(1, 2) AS n', :late));
 SELECT attempt(format('INSERT INTO late_1 SELECT %s, 1, n FROM generate_series(3, 4) AS n', :late));
