@@ -86,14 +86,26 @@ NullableDatum kept(const NullableDatum *items, int count, Oid type) {
   return some ? NullableDatum{array_of(values, nulls, count, type), false} : kNull;
 }
 
-// `items` may be null. Returns null when all would be nulls.
-NullableDatum *shifted(const NullableDatum *items, int dropped, int count, NullableDatum next) {
-  if (items == nullptr && next.isnull) return nullptr;
-  NullableDatum *shifted_items = new_array<NullableDatum>(count);
-  for (int i = 0; i < count - 1; i++)
-    shifted_items[i] = items == nullptr ? kNull : items[i + dropped];
-  shifted_items[count - 1] = next;
-  return shifted_items;
+// The last `kept` items and room for `added` nulls; null when there would be nulls only.
+NullableDatum *shifted(const NullableDatum *items, int dropped, int kept_items, int added) {
+  if (items == nullptr) return nullptr;
+  NullableDatum *shifted_items = new_array<NullableDatum>(kept_items + added);
+  bool some = false;
+  for (int i = 0; i < kept_items; i++) {
+    shifted_items[i] = items[i + dropped];
+    some = some || !shifted_items[i].isnull;
+  }
+  for (int i = kept_items; i < kept_items + added; i++) shifted_items[i] = kNull;
+  return some ? shifted_items : nullptr;
+}
+
+// `items` may be null.
+void set_kept(NullableDatum *&items, int count, int place, NullableDatum value) {
+  if (items == nullptr) {
+    items = new_array<NullableDatum>(count);
+    for (int i = 0; i < count; i++) items[i] = kNull;
+  }
+  items[place] = value;
 }
 
 void put(Column column, NullableDatum datum, Datum *values, bool *nulls) {
@@ -130,23 +142,33 @@ void write_producer(const Producer &producer, Datum *values, bool *nulls) {
   put(Column::results, kept(producer.window.results, recent.count, JSONBOID), values, nulls);
 }
 
-void append(Producer &producer, const Batch &batch, NullableDatum hash, NullableDatum result,
-            const Policy &policy) {
+void append_plain(Producer &producer, const Batch *batches, int count, const Policy &policy) {
+  if (count <= 0) return;
   Window &window = producer.window;
-  producer.state.last_seq = batch.last;
-  if (policy.remember <= 0) {
+  producer.state.last_seq = batches[count - 1].last;
+  const int added = Min(count, policy.remember);
+  if (added <= 0) {
     window = {{nullptr, 0}, nullptr, nullptr};
     return;
   }
-  const int before = window.recent.count;
-  const int dropped = Max(before + 1 - policy.remember, 0);
-  const int count = before + 1 - dropped;
-  Batch *batches = new_array<Batch>(count);
-  for (int i = 0; i < count - 1; i++) batches[i] = window.recent.batches[i + dropped];
-  batches[count - 1] = batch;
-  window = {{batches, count},
-            shifted(window.hashes, dropped, count, hash),
-            shifted(window.results, dropped, count, result)};
+  const Recent &before = window.recent;
+  const int kept_batches = Min(before.count, policy.remember - added);
+  const int dropped = before.count - kept_batches;
+  Batch *all = new_array<Batch>(kept_batches + added);
+  for (int i = 0; i < kept_batches; i++) all[i] = before.batches[i + dropped];
+  for (int i = 0; i < added; i++) all[kept_batches + i] = batches[count - added + i];
+  window = {{all, kept_batches + added},
+            shifted(window.hashes, dropped, kept_batches, added),
+            shifted(window.results, dropped, kept_batches, added)};
+}
+
+void append(Producer &producer, const Batch &batch, NullableDatum hash, NullableDatum result,
+            const Policy &policy) {
+  append_plain(producer, &batch, 1, policy);
+  Window &window = producer.window;
+  const int last = window.recent.count - 1;
+  if (last >= 0 && !hash.isnull) set_kept(window.hashes, window.recent.count, last, hash);
+  if (last >= 0 && !result.isnull) set_kept(window.results, window.recent.count, last, result);
 }
 
 NullableDatum hash_at(const Window &window, int place) {
@@ -158,11 +180,7 @@ NullableDatum result_at(const Window &window, int place) {
 }
 
 void set_result(Window &window, int place, NullableDatum result) {
-  if (window.results == nullptr) {
-    window.results = new_array<NullableDatum>(window.recent.count);
-    for (int i = 0; i < window.recent.count; i++) window.results[i] = kNull;
-  }
-  window.results[place] = result;
+  set_kept(window.results, window.recent.count, place, result);
 }
 
 }  // namespace idem::streams

@@ -33,6 +33,9 @@ void write_producer(const Producer &producer, Datum *values, bool *nulls);
 void append(Producer &producer, const Batch &batch, NullableDatum hash, NullableDatum result,
             const Policy &policy);
 
+// Adds several, the last of which ends with the greatest number, without hashes or results.
+void append_plain(Producer &producer, const Batch *batches, int count, const Policy &policy);
+
 // What is kept of the batch at a place.
 NullableDatum hash_at(const Window &window, int place);
 NullableDatum result_at(const Window &window, int place);

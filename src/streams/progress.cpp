@@ -118,12 +118,12 @@ void advance(Progress &progress, std::int64_t seq) {
 
 // As the row is to be.
 void bring_up_to_date(Producer &producer, const Progress &progress) {
+  const Batch last = {progress.state.last_seq, progress.state.last_seq};
   const int missing = Min(Min(progress.unwritten, progress.policy.remember), progress.count);
-  for (int i = progress.count - missing; i < progress.count; i++)
-    append(producer, progress.batches[i], kNull, kNull, progress.policy);
-  if (progress.policy.remember <= 0 && progress.unwritten > 0)
-    append(producer, {progress.state.last_seq, progress.state.last_seq}, kNull, kNull,
-           progress.policy);
+  if (missing > 0)
+    append_plain(producer, progress.batches + (progress.count - missing), missing, progress.policy);
+  else if (progress.unwritten > 0)
+    append_plain(producer, &last, 1, progress.policy);
   producer.state.expires_at = Max(producer.state.expires_at, progress.state.expires_at);
 }
 
@@ -363,8 +363,18 @@ bool accept_number(Oid function, const Call &call, std::int64_t seq) {
 
 void write_progress() {
   List *all = all_slots();
+  if (all == NIL) return;
+  // What one row takes to be written is not kept until all are.
+  MemoryContext one =
+      AllocSetContextCreate(CurrentMemoryContext, "pg_idem producer", ALLOCSET_DEFAULT_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(one);
   ListCell *cell;
-  foreach (cell, all) conclude(static_cast<Slot *>(lfirst(cell)));
+  foreach (cell, all) {
+    conclude(static_cast<Slot *>(lfirst(cell)));
+    MemoryContextReset(one);
+  }
+  MemoryContextSwitchTo(caller);
+  MemoryContextDelete(one);
   list_free(all);
 }
 
