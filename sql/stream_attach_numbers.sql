@@ -195,6 +195,22 @@ BEGIN;
 UPDATE idem_producers SET epoch = 2147483647 WHERE producer_id = :b;
 SELECT attempt(format('INSERT INTO parted VALUES (1, %s, 5000000000, 7)', :b));
 ROLLBACK;
+-- Settings that change in between are for what comes after.
+SELECT producer_id AS kept FROM idem_producer('kept', 'numbers') \gset
+BEGIN;
+SELECT idem_stream_set('numbers', remember => 0);
+SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(1, 4) AS n', :kept));
+SELECT idem_stream_set('numbers', remember => 7);
+SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(5, 14) AS n', :kept));
+SELECT idem_stream_set('numbers', remember => 3);
+SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(15, 16) AS n', :kept));
+COMMIT;
+SELECT last_seq, lasts FROM idem_producers WHERE producer_id = :kept;
+SELECT idem_stream_set('numbers', remember => 1000);
+SELECT outcome FROM idem_accept('numbers', :kept, 1, 17, result => '17');
+SELECT attempt(format('INSERT INTO parted_2 SELECT 2, %s, 1, n FROM generate_series(18, 1017) AS n', :kept));
+SELECT last_seq, cardinality(lasts), lasts[1], lasts[1000], results FROM idem_producers WHERE producer_id = :kept;
+DELETE FROM idem_producers WHERE producer_id = :kept;
 -- A repeated row prolongs the producer, in memory too.
 SELECT producer_id AS kept FROM idem_producer('kept', 'numbers') \gset
 BEGIN;

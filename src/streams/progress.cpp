@@ -242,12 +242,19 @@ bool same_text(const text *one, const text *other) {
          memcmp(VARDATA_ANY(one), VARDATA_ANY(other), size) == 0;
 }
 
+bool same_policy(const Policy &one, const Policy &other) {
+  return one.mode == other.mode && one.remember == other.remember &&
+         one.refuse_too_old == other.refuse_too_old;
+}
+
 Slot *known_slot(Oid function, const Call &call) {
   Slot *slot = slot_of(call.producer_id, HASH_FIND);
   if (slot == nullptr || slot->top->stale || !same_text(slot->top->stream, call.stream))
     return nullptr;
-  if (slot->top->function == function) return slot;
-  // The extension was created again, and the id may be given out again.
+  // The extension may have been created again, with ids that were given out before, and what was
+  // accepted under other settings is remembered by those.
+  if (slot->top->function == function && same_policy(slot->top->policy, call.settings.policy))
+    return slot;
   conclude(slot);
   return nullptr;
 }
