@@ -221,6 +221,17 @@ COMMIT;
 SELECT expires_at > clock_timestamp() + interval '99 days' AS kept, last_seq, lasts FROM idem_producers
 WHERE producer_id = :kept;
 SELECT idem_stream_reset('numbers');
+-- So idem_purge leaves it, although the row says that it is over.
+BEGIN;
+SELECT attempt(format('INSERT INTO parted_2 VALUES (2, %s, 1, 3)', :kept));
+UPDATE idem_producers SET expires_at = '-infinity' WHERE producer_id = :kept;
+SELECT attempt(format('INSERT INTO parted_2 VALUES (2, %s, 1, 4)', :kept));
+SELECT idem_purge();
+SELECT attempt(format('INSERT INTO parted_2 VALUES (2, %s, 1, 5), (2, %1$s, 1, 6)', :kept));
+-- And what was accepted is written when nothing else may be.
+SET TRANSACTION READ ONLY;
+COMMIT;
+SELECT last_seq FROM idem_producers WHERE producer_id = :kept;
 DELETE FROM idem_producers WHERE producer_id = :kept;
 -- Whoever takes the producer away while its progress is in memory has nothing accepted without it.
 SELECT producer_id AS gone FROM idem_producer('gone', 'numbers') \gset

@@ -11,6 +11,7 @@
 #include "server/guard.hpp"
 #include "server/months.hpp"
 #include "server/prelude.hpp"
+#include "streams/progress.hpp"
 
 namespace {
 
@@ -72,6 +73,8 @@ std::int64_t purge(const Premises &premises, std::int64_t limit) {
 
 IDEM_FUNCTION(idem_purge) {
   idem::server::require_writable("idem_purge()");
+  // A producer may be in use for longer than its row says.
+  idem::streams::write_progress();
   if (PG_ARGISNULL(0) || PG_GETARG_INT64(0) < 1) {
     ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
                     PG_ARGISNULL(0) ? errmsg("max_rows must not be null")

@@ -169,9 +169,14 @@ void conclude(Slot *slot) {
 
 void write_the_rest() {
   if (slots == nullptr || hash_get_num_entries(slots) == 0) return;
+  // What was accepted while it was allowed is written though SET TRANSACTION READ ONLY came after;
+  // an ERROR here aborts the transaction, which resets it.
+  const bool read_only = XactReadOnly;
+  XactReadOnly = false;
   PushActiveSnapshot(GetTransactionSnapshot());
   write_progress();
   PopActiveSnapshot();
+  XactReadOnly = read_only;
 }
 
 void on_transaction_event(XactEvent event, void *) {
