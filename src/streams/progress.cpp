@@ -35,6 +35,8 @@ struct Slot {
 
 HTAB *slots = nullptr;
 MemoryContext memory = nullptr;  // of all this, and of one transaction
+// No progress belongs to a later one: most subtransactions end without having touched any.
+SubTransactionId newest = InvalidSubTransactionId;
 
 Slot *slot_of(std::int64_t id, HASHACTION action) {
   if (slots == nullptr) return nullptr;
@@ -95,6 +97,7 @@ Progress *own(Slot *slot) {
   if (slot->top->subtransaction == here) return slot->top;
   Progress *copy = copy_of(*slot->top);
   copy->subtransaction = here;
+  newest = Max(newest, here);
   copy->outer = slot->top;
   slot->top = copy;
   return copy;
@@ -191,6 +194,7 @@ void on_transaction_event(XactEvent event, void *) {
     case XACT_EVENT_PREPARE:
       slots = nullptr;
       memory = nullptr;
+      newest = InvalidSubTransactionId;
       break;
     default:
       break;
@@ -221,6 +225,7 @@ void hand_over(Slot *slot, SubTransactionId own_id, SubTransactionId parent) {
 void on_subtransaction_event(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent,
                              void *) {
   if (event != SUBXACT_EVENT_ABORT_SUB && event != SUBXACT_EVENT_COMMIT_SUB) return;
+  if (own_id > newest) return;
   List *all = all_slots();
   ListCell *cell;
   foreach (cell, all) {
@@ -230,6 +235,7 @@ void on_subtransaction_event(SubXactEvent event, SubTransactionId own_id, SubTra
     else
       hand_over(slot, own_id, parent);
   }
+  newest = Min(newest, parent);
   list_free(all);
 }
 
@@ -268,6 +274,7 @@ Slot *known_slot(Oid function, const Call &call) {
 void remember(const Progress &progress) {
   begin_memory();
   Progress *top = copy_of(progress);
+  newest = Max(newest, top->subtransaction);
   Slot *slot = slot_of(progress.id, HASH_FIND);
   if (slot == nullptr) {
     slot = slot_of(progress.id, HASH_ENTER);
