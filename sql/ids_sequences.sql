@@ -101,6 +101,11 @@ SET search_path = ids, public;
 SELECT idem_snowflake_create('b');
 SELECT relnamespace::regnamespace FROM pg_class WHERE relname = 'b' AND relkind = 'S';
 RESET search_path;
+-- What is returned is what was made, also behind a relation of the same name.
+CREATE TEMPORARY SEQUENCE behind;
+SELECT idem_snowflake_create('behind'), idem_snowflake_create('pg_class');
+SELECT idem_snowflake(idem_snowflake_create('pg_depend')) > 0 AS given;
+DROP SEQUENCE pg_temp.behind, public.behind, public.pg_class, public.pg_depend;
 SELECT idem_snowflake_create('year2000', '2000-01-01 00:00:00+00');
 SELECT idem_snowflake_create('year2020', '2020-01-01 00:00:00.0009+01');
 SELECT seqrelid::regclass, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle

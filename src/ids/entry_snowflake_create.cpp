@@ -32,18 +32,17 @@ Millis required_epoch(FunctionCallInfo fcinfo) {
   return epoch;
 }
 
-const char *quoted(const RangeVar *name) {
-  const char *relation = name->schemaname != nullptr
-                             ? quote_qualified_identifier(name->schemaname, name->relname)
-                             : quote_identifier(name->relname);
-  if (name->catalogname == nullptr) return relation;
-  return psprintf("%s.%s", quote_identifier(name->catalogname), relation);
+// The name with the schema that the sequence goes to. Without one, a temporary table or the catalog
+// could have a relation of the same name, which would be found first.
+const RangeVar *with_schema(const RangeVar *name) {
+  char *schema = get_namespace_name(RangeVarGetCreationNamespace(name));
+  return makeRangeVar(schema, name->relname, -1);
 }
 
 void create(const RangeVar *name, Millis epoch) {
   const char *sql = psprintf("CREATE SEQUENCE %s AS pg_catalog.int8 START WITH " INT64_FORMAT
                              " INCREMENT BY 1 NO MAXVALUE MINVALUE 1 CACHE 1 NO CYCLE",
-                             quoted(name), epoch);
+                             quote_qualified_identifier(name->schemaname, name->relname), epoch);
   SPI_connect();
   const int code = SPI_execute(sql, false, 0);
   if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
@@ -53,9 +52,10 @@ void create(const RangeVar *name, Millis epoch) {
 }  // namespace
 
 IDEM_FUNCTION(idem_snowflake_create) {
-  const RangeVar *name = required_name(fcinfo);
+  const RangeVar *given = required_name(fcinfo);
   const Millis epoch = required_epoch(fcinfo);
   idem::server::require_writable("idem_snowflake_create()");
+  const RangeVar *name = with_schema(given);
   create(name, epoch);
   PG_RETURN_OID(RangeVarGetRelid(name, NoLock, false));
 }
