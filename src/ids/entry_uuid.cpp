@@ -1,5 +1,6 @@
 // idem_uuid7, idem_uuid7_floor and idem_uuid_time: UUIDs that carry a time.
 
+#include <algorithm>
 #include <cstring>
 
 #include "ids/clock.hpp"
@@ -25,11 +26,15 @@ Datum uuid_datum(const UuidBytes &bytes) {
   return UUIDPGetDatum(uuid);
 }
 
-void require_range(Millis time, const char *what) {
-  if (time >= 0 && time <= idem::ids::kLastUuidMillis) return;
+[[noreturn]] void refuse_range(const char *what) {
   ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
                   errmsg("%s is outside the range of UUIDs", what),
                   errdetail("UUIDs of version 7 count milliseconds from 1970 to 10889.")));
+  pg_unreachable();
+}
+
+void require_range(Millis time, const char *what) {
+  if (time < 0 || time > idem::ids::kLastUuidMillis) refuse_range(what);
 }
 
 // A time since 1970 that UUIDs can hold, which nanoseconds alone could not.
@@ -38,12 +43,28 @@ struct Instant {
   Nanos below;
 };
 
+// Whether a timestamp holds every time on the way when the server adds months, days and the rest to
+// it, one after the other. It raises an error of its own otherwise. Years need not be exact: the
+// limits are well within what a timestamp holds, and far from what UUIDs can hold.
+bool can_shift(TimestampTz at, const Interval *shift) {
+  constexpr double kFirstYear = -4700;
+  constexpr double kLastYear = 294000;
+  constexpr double kMicrosPerYear = DAYS_PER_YEAR * USECS_PER_DAY;
+  const double after_months =
+      2000 + at / kMicrosPerYear + static_cast<double>(shift->month) / MONTHS_PER_YEAR;
+  const double after_days = after_months + shift->day / DAYS_PER_YEAR;
+  const double after_all = after_days + shift->time / kMicrosPerYear;
+  const auto [least, greatest] = std::minmax({after_months, after_days, after_all});
+  return least > kFirstYear && greatest < kLastYear;
+}
+
 // The time as the interval moves it, to the nanosecond that it had.
 Instant shifted(Nanos now, const Interval *shift) {
   if (idem::server::interval_range(shift) != idem::server::IntervalRange::finite)
     ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kBadArgument)),
                     errmsg("shift must be finite"), errhint("Pass for example '-1 day'.")));
   const TimestampTz at = now / kNanosPerMicro - idem::ids::kMicrosTo2000;
+  if (!can_shift(at, shift)) refuse_range("the shifted time");
   const TimestampTz moved = DatumGetTimestampTz(DirectFunctionCall2(
       timestamptz_pl_interval, TimestampTzGetDatum(at), IntervalPGetDatum(shift)));
   const Millis time = idem::ids::millis_of(moved);
