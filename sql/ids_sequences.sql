@@ -52,7 +52,7 @@ ALTER SEQUENCE two_bytes AS bigint;
 ALTER SEQUENCE limited NO MAXVALUE;
 ALTER SEQUENCE descending INCREMENT BY 1 NO MAXVALUE NO MINVALUE START 1 RESTART;
 ALTER SEQUENCE "all Wrong" AS bigint INCREMENT BY 1 NO MAXVALUE CACHE 1;
-ALTER SEQUENCE late START 1;
+ALTER SEQUENCE late START 1 RESTART;
 SELECT seq, try_sequence(seq) FROM unnest(ARRAY['by_two', 'cached', 'four_bytes', 'two_bytes', 'limited', 'descending',
     '"all Wrong"', 'late']::regclass[]) AS seq;
 -- A change counts at once, for a session that knew the sequence before, and so does its end.
@@ -121,6 +121,33 @@ BEGIN
     EXECUTE format('ALTER SEQUENCE young START %s', extract(epoch FROM date_trunc('hour', now()) + '2 h')::bigint * 1000);
 END $$;
 SELECT split_part(try_sequence('young'), E'\n', 1);
+-- A START that cannot be an epoch: beyond what timestamps hold with all ids, or later than the clock.
+CREATE SEQUENCE beyond START 9000000000000000000;
+CREATE SEQUENCE nonsense START 18447744073709552;
+CREATE SEQUENCE first_beyond START 9222118992744449;
+CREATE SEQUENCE last_within START 9222118992744448;
+CREATE SEQUENCE year3000 START 32503680000000;
+SELECT seq, try_sequence(seq) FROM unnest(ARRAY['beyond', 'nonsense', 'first_beyond']::regclass[]) AS seq;
+SELECT split_part(try_sequence(seq), E'\n', 1) FROM unnest(ARRAY['last_within', 'year3000']::regclass[]) AS seq;
+CREATE FUNCTION try_parts(seq regclass) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT at AT TIME ZONE 'UTC' FROM idem_snowflake_parts(9223372036854775807, seq));
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE FUNCTION try_floor(seq regclass) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN idem_snowflake_floor('294276-12-31', seq);
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT seq, try_parts(seq), try_floor(seq)
+FROM unnest(ARRAY['beyond', 'nonsense', 'first_beyond', 'last_within', 'year3000']::regclass[]) AS seq;
+ALTER SEQUENCE beyond START 1 RESTART;
+ALTER SEQUENCE year3000 START 1 RESTART;
+SELECT try_sequence('beyond'), try_sequence('year3000');
+DROP FUNCTION try_parts, try_floor;
+DROP SEQUENCE beyond, nonsense, first_beyond, last_within, year3000;
 -- The end of the bits: 2^41 ms after an epoch.
 SET idem.max_clock_back = 2147483647;
 SELECT setval('year2000', 9223372036854775806);

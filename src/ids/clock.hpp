@@ -22,6 +22,10 @@ inline TimestampTz timestamp_of(Millis time) {
   return time * kMicrosPerMilli - kMicrosTo2000;
 }
 
+// What timestamp_of takes at most.
+inline constexpr Millis kLastTime =
+    END_TIMESTAMP / kMicrosPerMilli + kMicrosTo2000 / kMicrosPerMilli - 1;
+
 inline Millis now_millis() {
   return millis_of(GetCurrentTimestamp());
 }

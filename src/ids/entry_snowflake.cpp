@@ -73,6 +73,7 @@ int own_node() {
 
 // What the next ids would be.
 struct Draw {
+  Id given;    // the last one; 0 when there was none
   Millis now;  // since the epoch, as all here
   std::optional<Id> first;
   std::optional<Id> end;
@@ -83,14 +84,23 @@ struct Draw {
 };
 
 Draw next_draw(Id given, Millis now, int node, std::int64_t count) {
-  Draw draw = {now, idem::ids::next_id(given, now, node), std::nullopt};
+  Draw draw = {given, now, idem::ids::next_id(given, now, node), std::nullopt};
   if (draw.first) draw.end = idem::ids::later_id(*draw.first, count - 1);
   return draw;
 }
 
+// A sequence that has made ids had its epoch behind it once, so the clock is wrong; and so it is when
+// it says that the default epoch is still to come.
+[[noreturn]] void refuse_before_epoch(const OpenGenerator &open, const Draw &draw) {
+  const Millis epoch = open.generator->epoch;
+  if (draw.given == 0 && epoch > idem::ids::kDefaultEpoch)
+    idem::ids::refuse_late_epoch(RelationGetRelid(open.relation), epoch);
+  refuse_clock(open, draw.now + epoch);
+}
+
 [[noreturn]] void refuse(const OpenGenerator &open, const Draw &draw) {
   const Millis epoch = open.generator->epoch;
-  if (draw.now < 0) refuse_clock(open, draw.now + epoch);
+  if (draw.now < 0) refuse_before_epoch(open, draw);
   if (draw.too_far_ahead()) refuse_lead(open, {draw.reached() + epoch, draw.now + epoch});
   refuse_end(open);
 }

@@ -1,5 +1,6 @@
 #include "ids/generator.hpp"
 
+#include "ids/clock.hpp"
 #include "server/arguments.hpp"
 #include "server/compat.hpp"
 #include "server/guard.hpp"
@@ -12,6 +13,9 @@ namespace {
 
 // START of a sequence that nobody gave an epoch.
 constexpr Millis kNoEpoch = 1;
+
+// Later ones would have ids of times that no timestamp holds.
+constexpr Millis kLastEpoch = kLastTime - kLastMillis;
 
 Generator *remembered(Oid sequence) {
   static HTAB *generators = nullptr;
@@ -100,7 +104,7 @@ const char *missing_options(const FormData_pg_sequence &options) {
                      "1970; 1 stands for 2025-01-01.",
                      start),
            errhint("Make a sequence with idem_snowflake_create, or, if this one has made no ids, "
-                   "use ALTER SEQUENCE %s START 1.",
+                   "use ALTER SEQUENCE %s START 1 RESTART.",
                    server::qualified_name(sequence))));
   pg_unreachable();
 }
@@ -116,7 +120,8 @@ FormData_pg_sequence options_of(Oid sequence) {
 
 Millis epoch_in(const FormData_pg_sequence &options) {
   if (options.seqstart == kNoEpoch) return kDefaultEpoch;
-  if (options.seqstart < kFirstEpoch) refuse_epoch(options.seqrelid, options.seqstart);
+  if (options.seqstart < kFirstEpoch || options.seqstart > kLastEpoch)
+    refuse_epoch(options.seqrelid, options.seqstart);
   return options.seqstart;
 }
 
@@ -173,6 +178,20 @@ OpenGenerator open_generator(Oid sequence) {
 
 void close_generator(const OpenGenerator &open) {
   relation_close(open.relation, NoLock);
+}
+
+void refuse_late_epoch(Oid sequence, Millis epoch) {
+  const char *name = server::qualified_name(sequence);
+  const char *start = pstrdup(timestamptz_to_str(timestamp_of(epoch)));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("START of sequence %s is an epoch that is still to come", name),
+           errdetail("It is " INT64_FORMAT ", that is %s. The clock says %s.", epoch, start,
+                     timestamptz_to_str(GetCurrentTimestamp())),
+           errhint("Make a sequence with idem_snowflake_create, or use ALTER SEQUENCE %s START 1 "
+                   "RESTART; unless the clock is wrong.",
+                   name)));
+  pg_unreachable();
 }
 
 Millis epoch_of(Oid sequence) {

@@ -34,6 +34,9 @@ OpenGenerator open_generator(Oid sequence);
 
 void close_generator(const OpenGenerator &open);
 
+// Raises 55000 for a sequence whose epoch is still to come.
+[[noreturn]] void refuse_late_epoch(Oid sequence, Millis epoch);
+
 // The epoch of a sequence, for which no rights are needed: everybody may read the catalog.
 Millis epoch_of(Oid sequence);
 
