@@ -17,22 +17,29 @@ constexpr Millis kNoEpoch = 1;
 // Later ones would have ids of times that no timestamp holds.
 constexpr Millis kLastEpoch = kLastTime - kLastMillis;
 
+HTAB *generators = nullptr;
+Generator *latest = nullptr;
+
 Generator *remembered(Oid sequence) {
-  static HTAB *generators = nullptr;
-  static Generator *latest = nullptr;
   if (latest != nullptr && latest->sequence == sequence) return latest;
+  if (generators == nullptr) return nullptr;
+  auto *generator =
+      static_cast<Generator *>(hash_search(generators, &sequence, HASH_FIND, nullptr));
+  if (generator != nullptr) latest = generator;
+  return generator;
+}
+
+Generator *remember(const Generator &generator) {
   if (generators == nullptr) {
     HASHCTL control = {};
     control.keysize = sizeof(Oid);
     control.entrysize = sizeof(Generator);
     generators = hash_create("sequences for ids", 16, &control, HASH_ELEM | HASH_BLOBS);
   }
-  bool found;
-  auto *generator =
-      static_cast<Generator *>(hash_search(generators, &sequence, HASH_ENTER, &found));
-  if (!found) *generator = {sequence, InvalidLocalTransactionId, InvalidOid, 0, 0};
-  latest = generator;
-  return generator;
+  latest =
+      static_cast<Generator *>(hash_search(generators, &generator.sequence, HASH_ENTER, nullptr));
+  *latest = generator;
+  return latest;
 }
 
 // One look into the lock table for each transaction instead of one for each id. The lock is the
@@ -165,7 +172,9 @@ void require_lasting_file(Relation relation) {
 }  // namespace
 
 OpenGenerator open_generator(Oid sequence) {
+  Generator fresh = {sequence, InvalidLocalTransactionId, InvalidOid, 0, 0};
   Generator *generator = remembered(sequence);
+  if (generator == nullptr) generator = &fresh;
   lock_until_commit(generator);
   Relation relation = try_relation_open(sequence, NoLock);
   require_sequence(sequence, relation != nullptr ? relation->rd_rel->relkind : '\0');
@@ -173,6 +182,8 @@ OpenGenerator open_generator(Oid sequence) {
   server::require_writable("idem_snowflake()");
   if (generator->file != relation->rd_rel->relfilenode) read_options(generator, relation);
   require_lasting_file(relation);
+  // Anything can be passed as a sequence; what is none must not take memory for good.
+  if (generator == &fresh) generator = remember(fresh);
   return {generator, relation};
 }
 
