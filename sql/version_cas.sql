@@ -229,6 +229,16 @@ SELECT ignoring(mode), attempt('INSERT INTO a VALUES (3, '''', 0, 2147483646)'),
 FROM :each;
 INSERT INTO own VALUES (2, '', '', 9223372036854775807), (3, '', '', -9223372036854775808);
 SELECT attempt('SELECT idem_cas(''own'', ''2'', 9223372036854775807, ''{"u": "x"}'')'), attempt('SELECT idem_cas(''own'', ''3'', -9223372036854775808, ''{"u": "x"}'')');
+-- Rules in place of updates, and beside them.
+SELECT ignoring('where');
+CREATE RULE instead AS ON UPDATE TO a DO INSTEAD INSERT INTO own VALUES (NEW.id + 10) RETURNING 1, ''::text, 1, 1;
+SELECT attempt('SELECT idem_cas(''a'', ''1'', 1, ''{"t": "y"}'')');
+CREATE OR REPLACE RULE instead AS ON UPDATE TO a DO INSTEAD NOTHING;
+SELECT attempt('SELECT idem_cas(''a'', ''1'', 1, ''{"t": "y"}'')');
+DROP RULE instead ON a;
+CREATE RULE also AS ON UPDATE TO a DO ALSO INSERT INTO own VALUES (NEW.id + 10);
+SELECT attempt('SELECT idem_cas(''a'', ''1'', 1, ''{"t": "y"}'')'), attempt('SELECT id FROM own WHERE id > 10');
+DROP RULE also ON a;
 \x off
 DROP TABLE a, own;
 DROP FUNCTION twice, in_mode, ignoring, look, versions, touch;

@@ -164,6 +164,17 @@ void add_version(const Call &call, Update &update, const char *version) {
   }
 }
 
+[[noreturn]] void refuse_outcome(const Call &call, const Update &update, int code) {
+  if (code == SPI_OK_REWRITTEN)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("a rule puts another statement in place of updates of table \"%s\"",
+                           RelationGetRelationName(call.relation)),
+                    errhint("idem_cas needs to update the row itself. Have a trigger do what the "
+                            "rule does.")));
+  elog(ERROR, "\"%s\" failed: %s", update.sql.data, SPI_result_code_string(code));
+  pg_unreachable();
+}
+
 void execute(const Call &call, const Update &update) {
   const idem::versions::Plan plan =
       idem::versions::plan_for(update.sql.data, update.parameters, update.types);
@@ -178,8 +189,7 @@ void execute(const Call &call, const Update &update) {
   PG_FINALLY();
   { idem::versions::swap = outer; }
   PG_END_TRY();
-  if (code != SPI_OK_UPDATE_RETURNING)
-    elog(ERROR, "\"%s\" failed: %s", update.sql.data, SPI_result_code_string(code));
+  if (code != SPI_OK_UPDATE_RETURNING) refuse_outcome(call, update, code);
 }
 
 // The one value that the statement gave, or false: there is none.
