@@ -229,6 +229,17 @@ SELECT ignoring(mode), attempt('INSERT INTO a VALUES (3, '''', 0, 2147483646)'),
 FROM :each;
 INSERT INTO own VALUES (2, '', '', 9223372036854775807), (3, '', '', -9223372036854775808);
 SELECT attempt('SELECT idem_cas(''own'', ''2'', 9223372036854775807, ''{"u": "x"}'')'), attempt('SELECT idem_cas(''own'', ''3'', -9223372036854775808, ''{"u": "x"}'')');
+-- Integers from senders that know only floating-point numbers; text that looks like them is text.
+CREATE DOMAIN small AS smallint CHECK (VALUE < 100);
+CREATE TABLE numbers (name text PRIMARY KEY, i integer UNIQUE, s small, n numeric, t text, version bigint NOT NULL DEFAULT 1);
+INSERT INTO numbers VALUES ('1', 1), ('1.0', 2);
+SELECT idem_version_attach('numbers');
+SELECT attempt('SELECT idem_cas(''numbers'', ''{"i": 1.0}'', 1, ''{"s": 9.0, "n": 9.0, "t": 9.0}'')'), attempt('SELECT idem_cas(''numbers'', ''1.0'', 1, ''{"i": 2e1}'')'),
+    attempt('SELECT idem_cas(''numbers'', ''1.0'', 2, ''{"i": 2.5}'')'), attempt('SELECT idem_cas(''numbers'', ''1.0'', 2, ''{"s": 100.0}'')');
+SELECT * FROM numbers ORDER BY name;
+DROP TABLE numbers;
+DROP DOMAIN small;
+
 -- Rules in place of updates, and beside them.
 SELECT ignoring('where');
 CREATE RULE instead AS ON UPDATE TO a DO INSTEAD INSERT INTO own VALUES (NEW.id + 10) RETURNING 1, ''::text, 1, 1;

@@ -63,6 +63,10 @@ bool has_stable_output(Oid type) {
          type == NAMEOID || type_is_enum(type);
 }
 
+bool is_integer_type(Oid type) {
+  return type == INT2OID || type == INT4OID || type == INT8OID || type == OIDOID;
+}
+
 bool is_integer(Oid type, Datum value, std::int64_t *number) {
   if (type == INT8OID)
     *number = DatumGetInt64(value);
@@ -220,15 +224,6 @@ RowKey fitting_columns(Jsonb *key, Relation relation, Relation index, AttrNumber
   return {};
 }
 
-// Senders whose numbers are all floating-point ones write 42.0 for 42.
-JsonbValue as_written(const JsonbValue &value) {
-  JsonbValue trimmed = value;
-  if (value.type == jbvNumeric)
-    trimmed.val.numeric = DatumGetNumeric(
-        DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(value.val.numeric)));
-  return trimmed;
-}
-
 void add_condition(KeyCondition *condition, Relation relation, Relation index,
                    const RowKey &columns, AttrNumber left_out, Jsonb *key) {
   for (int i = 0; i < columns.columns; i++) {
@@ -242,7 +237,7 @@ void add_condition(KeyCondition *condition, Relation relation, Relation index,
     const Oid type = getBaseType(get_atttype(RelationGetRelid(relation), column));
     condition->columns[condition->parameters] = column;
     condition->types[condition->parameters] = type;
-    condition->values[condition->parameters] = server::sql_value(as_written(value), type);
+    condition->values[condition->parameters] = value_for_column(value, type);
     append_equality(&condition->sql, index, position_in(index, column), name,
                     ++condition->parameters);
   }
@@ -277,6 +272,14 @@ bool may_see_rows(Relation relation) {
 }
 
 }  // namespace
+
+Datum value_for_column(const JsonbValue &value, Oid type) {
+  JsonbValue trimmed = value;
+  if (value.type == jbvNumeric && is_integer_type(getBaseType(type)))
+    trimmed.val.numeric = DatumGetNumeric(
+        DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(value.val.numeric)));
+  return server::sql_value(trimmed, type);
+}
 
 RowKey key_of_rows(Relation relation, AttrNumber left_out) {
   RowKey key = {};

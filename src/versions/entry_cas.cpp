@@ -2,7 +2,6 @@
 
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
-#include "server/json_value.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
 #include "tables/arguments.hpp"
@@ -129,7 +128,7 @@ void add_change(Call &call, Update &update, const char *name, const JsonbValue &
   const Oid type = get_atttype(RelationGetRelid(call.relation), column);
   const bool isnull = value.type == jbvNull;
   const int number =
-      add_parameter(update, type, isnull ? Datum{0} : idem::server::sql_value(value, type));
+      add_parameter(update, type, isnull ? Datum{0} : idem::tables::value_for_column(value, type));
   if (isnull) update.nulls[number - 1] = 'n';
   appendStringInfo(&update.sql, "%s = $%d, ", quote_identifier(name), number);
 }
