@@ -43,6 +43,17 @@ SELECT idem_machine_migrate('orders', 'status', '{"GROSSE": "Paid"}');
 SELECT id, status FROM orders ORDER BY id;
 SELECT * FROM idem_machine_validate('orders', 'status');
 DROP TABLE orders;
+-- Keys are told apart by the index, whatever the collation of their column.
+CREATE TABLE strict_keys (k text COLLATE careless NOT NULL, version integer NOT NULL DEFAULT 1);
+CREATE UNIQUE INDEX ON strict_keys (k COLLATE "C");
+CREATE TABLE careless_keys (k text COLLATE "C" NOT NULL, version integer NOT NULL DEFAULT 1);
+CREATE UNIQUE INDEX ON careless_keys (k COLLATE careless);
+INSERT INTO strict_keys VALUES ('a'), ('A');
+INSERT INTO careless_keys VALUES ('Größe');
+SELECT idem_version_attach(rel) FROM unnest('{strict_keys,careless_keys}'::regclass[]) AS rel;
+SELECT attempt($$SELECT idem_cas('strict_keys', '{"k": "A"}', 1, '{}')$$), attempt($$SELECT idem_cas('careless_keys', '{"k": "grosse"}', 1, '{}')$$);
+SELECT k COLLATE "C" AS k, version FROM strict_keys UNION ALL SELECT k, version FROM careless_keys ORDER BY k;
+DROP TABLE strict_keys, careless_keys;
 DROP DOMAIN careless_text;
 DROP COLLATION careless;
 DROP FUNCTION attempt;

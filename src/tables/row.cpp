@@ -179,8 +179,25 @@ void read_values(const RowKey &key, TupleTableSlot *slot, NullableDatum *values)
   pg_unreachable();
 }
 
+const char *qualified_collation(Oid collation) {
+  HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for collation %u", collation);
+  const auto *form = reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple));
+  const char *name =
+      quote_qualified_identifier(get_namespace_name(form->collnamespace), NameStr(form->collname));
+  ReleaseSysCache(tuple);
+  return name;
+}
+
+// Under another collation other values may be equal.
+bool has_own_collation(Relation relation, AttrNumber column, Relation index, int position) {
+  const Oid collation = index->rd_indcollation[position];
+  return OidIsValid(collation) &&
+         collation != TupleDescAttr(RelationGetDescr(relation), column - 1)->attcollation;
+}
+
 // The equality by which the index tells rows apart, so that a column of any type will do.
-void append_equality(StringInfo sql, Relation index, int position, const char *column,
+void append_equality(StringInfo sql, Relation index, int position, const char *operand,
                      int parameter) {
   const Oid type = index->rd_opcintype[position];
   const Oid equality =
@@ -188,9 +205,9 @@ void append_equality(StringInfo sql, Relation index, int position, const char *c
   HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(equality));
   if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for operator %u", equality);
   const auto *form = reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple));
-  appendStringInfo(
-      sql, "%st.%s OPERATOR(%s.%s) $%d", parameter > 1 ? " AND " : "", quote_identifier(column),
-      quote_identifier(get_namespace_name(form->oprnamespace)), NameStr(form->oprname), parameter);
+  appendStringInfo(sql, "%s%s OPERATOR(%s.%s) $%d", parameter > 1 ? " AND " : "", operand,
+                   quote_identifier(get_namespace_name(form->oprnamespace)), NameStr(form->oprname),
+                   parameter);
   ReleaseSysCache(tuple);
 }
 
@@ -224,22 +241,34 @@ RowKey fitting_columns(Jsonb *key, Relation relation, Relation index, AttrNumber
   return {};
 }
 
+void add_column(KeyCondition *condition, Relation relation, Relation index, AttrNumber column,
+                const JsonbValue &value) {
+  const int position = position_in(index, column);
+  const Oid type = getBaseType(get_atttype(RelationGetRelid(relation), column));
+  const int number = condition->parameters++;
+  const char *operand =
+      psprintf("t.%s", quote_identifier(get_attname(RelationGetRelid(relation), column, false)));
+  if (has_own_collation(relation, column, index, position)) {
+    operand =
+        psprintf("%s COLLATE %s", operand, qualified_collation(index->rd_indcollation[position]));
+    condition->other_collation = true;
+  }
+  condition->columns[number] = column;
+  condition->types[number] = type;
+  condition->values[number] = value_for_column(value, type);
+  append_equality(&condition->sql, index, position, operand, number + 1);
+}
+
 void add_condition(KeyCondition *condition, Relation relation, Relation index,
                    const RowKey &columns, AttrNumber left_out, Jsonb *key) {
   for (int i = 0; i < columns.columns; i++) {
-    const AttrNumber column = columns.column[i];
-    const char *name = get_attname(RelationGetRelid(relation), column, false);
+    const char *name = get_attname(RelationGetRelid(relation), columns.column[i], false);
     JsonbValue scalar;
     if (!is_object(key)) (void)JsonbExtractScalar(&key->root, &scalar);
     const JsonbValue &value = is_object(key) ? *member(key, name) : scalar;
     if (value.type == jbvNull)
       refuse_key(relation, left_out, key, "a key must not have null in it");
-    const Oid type = getBaseType(get_atttype(RelationGetRelid(relation), column));
-    condition->columns[condition->parameters] = column;
-    condition->types[condition->parameters] = type;
-    condition->values[condition->parameters] = value_for_column(value, type);
-    append_equality(&condition->sql, index, position_in(index, column), name,
-                    ++condition->parameters);
+    add_column(condition, relation, index, columns.column[i], value);
   }
 }
 
@@ -318,7 +347,7 @@ KeyOfRow key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot) 
 
 const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCondition &condition) {
   NullableDatum values[INDEX_MAX_KEYS];
-  if (condition.parameters < key.columns) return nullptr;
+  if (condition.other_collation || condition.parameters < key.columns) return nullptr;
   for (int i = 0; i < key.columns; i++) {
     int parameter = 0;
     while (parameter < condition.parameters && condition.columns[parameter] != key.column[i])
@@ -348,6 +377,15 @@ KeyCondition read_key(Relation relation, AttrNumber left_out, Jsonb *key) {
   return condition;
 }
 
+void refuse_ambiguous(Relation relation) {
+  ereport(ERROR,
+          (errcode(ERRCODE_CARDINALITY_VIOLATION),
+           errmsg("several rows of table \"%s\" have this key", RelationGetRelationName(relation)),
+           errhint("Keys are unique in each child of a table, not across them: name the "
+                   "child.")));
+  pg_unreachable();
+}
+
 FoundRow find_row(Relation relation, const KeyCondition &key, bool lock) {
   FoundRow found = {};
   const char *name = server::qualified_name(RelationGetRelid(relation));
@@ -356,12 +394,7 @@ FoundRow find_row(Relation relation, const KeyCondition &key, bool lock) {
   const int code = SPI_execute_with_args(sql, key.parameters, const_cast<Oid *>(key.types),
                                          const_cast<Datum *>(key.values), nullptr, !lock, 2);
   if (code != SPI_OK_SELECT) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
-  if (SPI_processed > 1)
-    ereport(ERROR, (errcode(ERRCODE_CARDINALITY_VIOLATION),
-                    errmsg("several rows of table \"%s\" have this key",
-                           RelationGetRelationName(relation)),
-                    errhint("Keys are unique in each child of a table, not across them: name the "
-                            "child.")));
+  if (SPI_processed > 1) refuse_ambiguous(relation);
   if (SPI_processed == 0) return found;
   bool isnull;
   const HeapTuple row = SPI_tuptable->vals[0];

@@ -38,6 +38,7 @@ KeyOfRow key_of_row(const RowKey &key, Relation relation, TupleTableSlot *slot);
 struct KeyCondition {
   StringInfoData sql;  // of a table called t
   int parameters;
+  bool other_collation;  // than the columns': equal values may be written otherwise
   AttrNumber columns[INDEX_MAX_KEYS];
   Oid types[INDEX_MAX_KEYS + 1];
   Datum values[INDEX_MAX_KEYS + 1];
@@ -66,6 +67,9 @@ struct FoundRow {
 // between SPI_connect and SPI_finish; what it returns lives until the latter. Raises 21000 when
 // several rows have the key.
 FoundRow find_row(Relation relation, const KeyCondition &key, bool lock);
+
+// Raises 21000.
+[[noreturn]] void refuse_ambiguous(Relation relation);
 
 // The key for a message: " Row: {"id": 42}." or nothing where the caller might not read it.
 const char *row_for_message(Relation relation, AttrNumber left_out, TupleTableSlot *slot);

@@ -193,12 +193,7 @@ void execute(const Call &call, const Update &update) {
 
 // The one value that the statement gave, or false: there is none.
 bool take_version(const Call &call, std::int64_t *version) {
-  if (SPI_processed > 1)
-    ereport(ERROR, (errcode(ERRCODE_CARDINALITY_VIOLATION),
-                    errmsg("several rows of table \"%s\" have this key",
-                           RelationGetRelationName(call.relation)),
-                    errhint("Keys are unique in each child of a table, not across them: name the "
-                            "child.")));
+  if (SPI_processed > 1) idem::tables::refuse_ambiguous(call.relation);
   if (SPI_processed == 0) return false;
   bool isnull;
   const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
