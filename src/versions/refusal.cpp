@@ -2,6 +2,7 @@
 
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "versions/bump.hpp"
 
 namespace idem::versions {
 
@@ -49,8 +50,11 @@ constexpr const char *kAgain = "Read the row again, and repeat the change on wha
 const char *hint_for(const Conflict &conflict) {
   if (conflict.attachment->mode != Mode::client || conflict.written != conflict.stored)
     return kAgain;
-  return psprintf("%s An update sets \"%s\" to the version that was read, plus 1.", kAgain,
-                  column_of(conflict));
+  const char *hint = psprintf("%s An update sets \"%s\" to the version that was read, plus 1.",
+                              kAgain, column_of(conflict));
+  if (trigger_depth() <= 1) return hint;
+  return psprintf("%s A cascade of a foreign key cannot: a table with one needs another mode.",
+                  hint);
 }
 
 [[noreturn]] void refuse_as_stale(Relation relation, AttrNumber column, const char *expected,
