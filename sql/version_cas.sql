@@ -229,6 +229,11 @@ SELECT ignoring(mode), attempt('INSERT INTO a VALUES (3, '''', 0, 2147483646)'),
 FROM :each;
 INSERT INTO own VALUES (2, '', '', 9223372036854775807), (3, '', '', -9223372036854775808);
 SELECT attempt('SELECT idem_cas(''own'', ''2'', 9223372036854775807, ''{"u": "x"}'')'), attempt('SELECT idem_cas(''own'', ''3'', -9223372036854775808, ''{"u": "x"}'')');
+-- A view is told apart from a table without a check.
+CREATE VIEW window_on_a AS SELECT * FROM a;
+SELECT attempt('SELECT idem_cas(''window_on_a'', ''1'', 1, ''{"t": "y"}'')');
+DROP VIEW window_on_a;
+
 -- Integers from senders that know only floating-point numbers; text that looks like them is text.
 CREATE DOMAIN small AS smallint CHECK (VALUE < 100);
 CREATE TABLE numbers (name text PRIMARY KEY, i integer UNIQUE, s small, n numeric, t text, version bigint NOT NULL DEFAULT 1);

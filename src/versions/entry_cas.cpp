@@ -66,7 +66,9 @@ Attached required_attachment(FunctionCallInfo fcinfo, Relation relation) {
   if (attached.trigger == nullptr)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("table \"%s\" has no version column", RelationGetRelationName(relation)),
-                    errhint("Attach one with idem_version_attach.")));
+                    relation->rd_rel->relkind == RELKIND_VIEW
+                        ? errhint("It is a view. Name the table that has the rows.")
+                        : errhint("Attach one with idem_version_attach.")));
   return attached;
 }
 
