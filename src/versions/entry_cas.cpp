@@ -19,11 +19,11 @@ Swap swap = {};
 
 namespace {
 
-using idem::server::errcode_of;
 using idem::tables::KeyCondition;
 using idem::versions::Attached;
 using idem::versions::Attachment;
 using idem::versions::Mode;
+using idem::versions::refuse_argument;
 
 constexpr int kRel = 0, kKey = 1, kExpected = 2, kChanges = 3;
 // Attempts to change a row that turns up with the expected version right after it was not found.
@@ -48,12 +48,6 @@ struct Update {
   Datum *values;
   char *nulls;
 };
-
-[[noreturn]] void refuse_argument(const char *problem, const char *hint) {
-  ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("%s", problem),
-                  errhint("%s", hint)));
-  pg_unreachable();
-}
 
 const char *name_of_column(const Call &call, AttrNumber column) {
   return get_attname(RelationGetRelid(call.relation), column, false);

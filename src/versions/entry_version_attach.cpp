@@ -10,12 +10,13 @@
 #include "tables/triggers.hpp"
 #include "versions/attachment.hpp"
 #include "versions/decision.hpp"
+#include "versions/refusal.hpp"
 
 namespace {
 
-using idem::server::errcode_of;
 using idem::versions::Attached;
 using idem::versions::Mode;
+using idem::versions::refuse_argument;
 
 constexpr int kRel = 0, kCol = 1, kMode = 2, kIgnore = 3, kFill = 4;
 
@@ -26,13 +27,7 @@ struct Wish {
   List *ignored;  // names of columns
 };
 
-[[noreturn]] void refuse_argument(const char *problem, const char *hint) {
-  ereport(ERROR, (errcode(errcode_of(idem::sqlstate::kBadArgument)), errmsg("%s", problem),
-                  errhint("%s", hint)));
-  pg_unreachable();
-}
-
-const char *column_argument(FunctionCallInfo fcinfo) {
+const char *required_column(FunctionCallInfo fcinfo) {
   const char *column = idem::tables::column_argument(fcinfo, kCol);
   if (column == nullptr)
     refuse_argument("col must not be null", "Pass the column with the version.");
@@ -234,7 +229,7 @@ Wish check_wish(FunctionCallInfo fcinfo, Relation relation, Oid function, const 
 
 IDEM_FUNCTION(idem_version_attach) {
   idem::server::require_writable("idem_version_attach()");
-  const char *column = column_argument(fcinfo);
+  const char *column = required_column(fcinfo);
   const Oid function = check_next_to(fcinfo);
   const LOCKMODE mode = lock_needed(fcinfo, function, column);
   Relation relation = idem::tables::open_owned_table(fcinfo, kRel, mode);

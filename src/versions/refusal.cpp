@@ -80,6 +80,12 @@ const char *expected_by(const Conflict &conflict) {
 
 }  // namespace
 
+void refuse_argument(const char *problem, const char *hint) {
+  ereport(ERROR, (errcode(server::errcode_of(sqlstate::kBadArgument)), errmsg("%s", problem),
+                  errhint("%s", hint)));
+  pg_unreachable();
+}
+
 void refuse(const Conflict &conflict, Verdict verdict, const char *row) {
   if (verdict == Verdict::exhausted) refuse_exhausted(conflict, row);
   refuse_as_stale(conflict.relation, conflict.attachment->column, expected_by(conflict),

@@ -9,6 +9,9 @@
 
 namespace idem::versions {
 
+// Raises ID400.
+[[noreturn]] void refuse_argument(const char *problem, const char *hint);
+
 struct Conflict {
   Relation relation;
   const Attachment *attachment;
