@@ -79,6 +79,12 @@ SELECT * FROM idem_version_attachments;
 CREATE TABLE doc_apart (LIKE doc INCLUDING ALL);
 SELECT idem_version_attach('doc_apart');
 ALTER TABLE doc ATTACH PARTITION doc_apart FOR VALUES IN ('apart');
+-- Unless its check has another name; then it is rid of it on its own.
+ALTER TRIGGER zzz_idem_version_version ON doc_apart RENAME TO zzz_other;
+ALTER TABLE doc ATTACH PARTITION doc_apart FOR VALUES IN ('apart');
+SELECT idem_version_detach('doc_apart');
+ALTER TABLE doc DETACH PARTITION doc_apart;
+SELECT rel, mode FROM idem_version_attachments ORDER BY rel::text;
 SELECT idem_version_detach('doc_apart');
 ALTER TABLE doc ATTACH PARTITION doc_apart FOR VALUES IN ('apart');
 ALTER TABLE doc DETACH PARTITION doc_here;
