@@ -49,7 +49,7 @@ void require_worker(const Premises &premises) {
 
 // Nobody else does it where no worker comes. Until it succeeds, the default partition will do.
 void make_months_of_history(const Premises &premises) {
-  if (idem::server::has_partitions(idem::machines::kHistory, premises.home))
+  if (idem::server::is_in_use(idem::machines::kHistory, premises.home))
     (void)idem::server::try_to_provide_partitions(idem::machines::kHistory, premises.home,
                                                   GetCurrentTimestamp());
 }

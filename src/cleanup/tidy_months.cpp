@@ -11,7 +11,7 @@ namespace idem::cleanup {
 namespace {
 
 bool keeps_history(const server::Home &home) {
-  return server::has_partitions(machines::kHistory, home);
+  return server::is_in_use(machines::kHistory, home);
 }
 
 struct Kept {

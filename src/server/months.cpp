@@ -224,8 +224,8 @@ bool try_to_provide_partitions(const MonthlyTable &table, const Home &home, Time
   return run_within(kPatience, provide, &wanted);
 }
 
-bool has_partitions(const MonthlyTable &table, const Home &home) {
-  return list_length(descendants_of(parent_of_months(table, home))) > 1;
+bool is_in_use(const MonthlyTable &table, const Home &home) {
+  return is_partition(table, home, default_partition_of(table));
 }
 
 Dropping drop_old_partition(const MonthlyTable &table, const Home &home, TimestampTz now,

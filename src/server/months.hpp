@@ -39,8 +39,10 @@ void provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz
 // not enough. For those who can do without: the default partition takes what comes meanwhile.
 bool try_to_provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now);
 
-// Whether anything was ever stored, or is about to be.
-bool has_partitions(const MonthlyTable &table, const Home &home);
+// Whether anything was ever stored, or is about to be: there is a default partition. Months alone do
+// not say so. They may be those of a dump that is being restored, which makes all its months before
+// the default partition, and fails where one is there already.
+bool is_in_use(const MonthlyTable &table, const Home &home);
 
 // Drops, in this transaction, one month of which everything is older than `retention` seconds.
 // Waits for readers of the table no longer than a second and does nothing if that is not enough.

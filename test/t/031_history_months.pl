@@ -137,6 +137,18 @@ wait_until($node, "EXISTS (SELECT FROM pg_inherits WHERE inhrelid = to_regclass(
 is(where_is('after all'), $month, 'until the month can be made');
 until_logged($node, $position, qr/cleanup of database "postgres" works again after \d+ failures?/);
 
+# A restore has made its first month, and nothing is in it yet.
+$node->safe_psql('postgres', 'CREATE DATABASE half_restored TEMPLATE template0');
+$node->safe_psql('half_restored', <<'SQL');
+CREATE EXTENSION pg_idem;
+CREATE TABLE idem_history_2099_01 (LIKE idem_history INCLUDING ALL);
+ALTER TABLE idem_history ATTACH PARTITION idem_history_2099_01
+	FOR VALUES FROM ('2099-01-01 00:00:00+00') TO ('2099-02-01 00:00:00+00');
+SELECT idem_purge();
+SQL
+is($node->safe_psql('half_restored', q{SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'idem_history'::regclass}),
+	'idem_history_2099_01', 'nobody makes a month that the restore will make');
+
 # A dump and restore, with all its months.
 run(<<'SQL' . entry('last') . entry('elsewhere', "now() + interval '5 years'"));
 SELECT idem_cleanup_pause();
