@@ -103,9 +103,10 @@ void Supervisor::read_signals() {
                   {{"signal", signal}});
     if (ends(signal)) ending_signal_ = signal;
     if (signal == SIGTSTP) stop_with_command_ = true;
-    if (signal == SIGTSTP && group_ == 0) stop_ourselves();
     if (signal == SIGCONT && group_ != 0) terminal_.lend(group_);
     guardian_.forward(signal);
+    // Last: the command may be running although we have not been told yet.
+    if (signal == SIGTSTP && group_ == 0) stop_ourselves();
   }
 }
 
