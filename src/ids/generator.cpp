@@ -54,12 +54,16 @@ void lock_until_commit(Generator *generator) {
   generator->locked_in = transaction;
 }
 
+[[noreturn]] void refuse_missing(Oid sequence) {
+  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                  errmsg("sequence with OID %u does not exist", sequence),
+                  errhint("Make one with idem_snowflake_create.")));
+  pg_unreachable();
+}
+
 void require_sequence(Oid sequence, char kind) {
   if (kind == RELKIND_SEQUENCE) return;
-  if (kind == '\0')
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("sequence with OID %u does not exist", sequence),
-                    errhint("Make one with idem_snowflake_create.")));
+  if (kind == '\0') refuse_missing(sequence);
   ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                   errmsg("%s is not a sequence", server::qualified_name(sequence)),
                   errhint("Make one with idem_snowflake_create.")));
@@ -177,7 +181,8 @@ OpenGenerator open_generator(Oid sequence) {
   if (generator == nullptr) generator = &fresh;
   lock_until_commit(generator);
   Relation relation = try_relation_open(sequence, NoLock);
-  require_sequence(sequence, relation != nullptr ? relation->rd_rel->relkind : '\0');
+  if (relation == nullptr) refuse_missing(sequence);
+  require_sequence(sequence, relation->rd_rel->relkind);
   require_rights(relation);
   server::require_writable("idem_snowflake()");
   if (generator->file != relation->rd_rel->relfilenode) read_options(generator, relation);

@@ -10,10 +10,10 @@ constexpr int kKept = 64;
 
 struct Kept {
   const char *sql;  // null: free
-  int parameters;
   const Oid *types;
   SPIPlanPtr plan;
   uint64 used;  // when last
+  int parameters;
   int running;  // executions under way: a trigger may come back to us
 };
 
@@ -50,7 +50,7 @@ void keep(Kept &one, const char *sql, int parameters, const Oid *types, SPIPlanP
   auto *copy = static_cast<Oid *>(MemoryContextAlloc(TopMemoryContext, parameters * sizeof(Oid)));
   memcpy(copy, types, parameters * sizeof(Oid));
   if (SPI_keepplan(plan) != 0) elog(ERROR, "cannot keep the plan of \"%s\"", sql);
-  one = {text, parameters, copy, plan, 0, 0};
+  one = {text, copy, plan, 0, parameters, 0};
 }
 
 }  // namespace
