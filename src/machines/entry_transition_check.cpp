@@ -7,6 +7,7 @@
 #include "machines/sitting.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "tables/triggers.hpp"
 
 namespace {
 
@@ -18,16 +19,10 @@ using idem::machines::Move;
 using idem::machines::Row;
 using idem::machines::Sitting;
 
-[[noreturn]] void refuse_use(const char *problem, const char *hint) {
-  ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s", problem),
-                  errhint("%s", hint)));
-  pg_unreachable();
-}
-
 const TriggerData &trigger_of(FunctionCallInfo fcinfo, const char *function) {
   if (!CALLED_AS_TRIGGER(fcinfo))
-    refuse_use(psprintf("function %s() must be called as a trigger", function),
-               "Attach a machine with idem_machine_attach.");
+    idem::tables::refuse_use(psprintf("function %s() must be called as a trigger", function),
+                             "Attach a machine with idem_machine_attach.");
   return *reinterpret_cast<const TriggerData *>(fcinfo->context);
 }
 
@@ -131,12 +126,14 @@ Datum row_to_store(const TriggerData &trigger) {
 void require_sensible_time(const TriggerData &trigger, const Sitting &sitting) {
   if (!fires_before(trigger)) return;
   if (TRIGGER_FIRED_BY_INSERT(trigger.tg_event))
-    refuse_use("idem_transition_check() cannot judge a row before it is inserted",
-               "Make the trigger fire AFTER INSERT: INSERT ... ON CONFLICT fires triggers BEFORE "
-               "INSERT also for rows that it then updates.");
+    idem::tables::refuse_use(
+        "idem_transition_check() cannot judge a row before it is inserted",
+        "Make the trigger fire AFTER INSERT: INSERT ... ON CONFLICT fires triggers BEFORE "
+        "INSERT also for rows that it then updates.");
   if (sitting.attachment->history)
-    refuse_use("idem_transition_check() cannot write history before the row is stored",
-               "Make the trigger fire AFTER INSERT and AFTER UPDATE.");
+    idem::tables::refuse_use(
+        "idem_transition_check() cannot write history before the row is stored",
+        "Make the trigger fire AFTER INSERT and AFTER UPDATE.");
 }
 
 }  // namespace
@@ -144,13 +141,13 @@ void require_sensible_time(const TriggerData &trigger, const Sitting &sitting) {
 IDEM_FUNCTION(idem_transition_check) {
   const TriggerData &trigger = trigger_of(fcinfo, "idem_transition_check");
   if (TRIGGER_FIRED_INSTEAD(trigger.tg_event))
-    refuse_use("idem_transition_check() cannot judge changes of a view",
-               "Attach the machine to the table behind it.");
+    idem::tables::refuse_use("idem_transition_check() cannot judge changes of a view",
+                             "Attach the machine to the table behind it.");
   if (TRIGGER_FIRED_FOR_STATEMENT(trigger.tg_event)) {
     // Whoever leaves FOR EACH ROW out would have nothing judged.
     if (fires_before(trigger) || !idem::machines::has_option(*trigger.tg_trigger, "history"))
-      refuse_use("idem_transition_check() must be fired for each row",
-                 "Write FOR EACH ROW in CREATE TRIGGER.");
+      idem::tables::refuse_use("idem_transition_check() must be fired for each row",
+                               "Write FOR EACH ROW in CREATE TRIGGER.");
     idem::machines::write_changes();
     return PointerGetDatum(nullptr);
   }
@@ -170,12 +167,14 @@ IDEM_FUNCTION(idem_pin_version) {
   const TriggerData &trigger = trigger_of(fcinfo, "idem_pin_version");
   if (!fires_before(trigger) || !TRIGGER_FIRED_BY_INSERT(trigger.tg_event) ||
       !TRIGGER_FIRED_FOR_ROW(trigger.tg_event))
-    refuse_use("idem_pin_version() must be fired BEFORE INSERT for each row",
-               "Attach the machine with idem_machine_attach(..., version_col => '...').");
+    idem::tables::refuse_use(
+        "idem_pin_version() must be fired BEFORE INSERT for each row",
+        "Attach the machine with idem_machine_attach(..., version_col => '...').");
   Sitting *sitting = idem::machines::sitting_of(fcinfo, trigger);
   if (sitting->attachment->row_version == InvalidAttrNumber)
-    refuse_use("idem_pin_version() needs the option row_version",
-               "Attach the machine with idem_machine_attach(..., version_col => '...').");
+    idem::tables::refuse_use(
+        "idem_pin_version() needs the option row_version",
+        "Attach the machine with idem_machine_attach(..., version_col => '...').");
   const Edition *edition =
       idem::machines::edition_of_row(*sitting, trigger.tg_trigslot, GetCurrentCommandId(false));
   int columns[] = {sitting->attachment->row_version};

@@ -52,16 +52,8 @@ bool is_key_index(Relation index, const AttrNumber *columns) {
 }
 
 Oid key_index_of(Relation records, const AttrNumber *columns) {
-  Oid found = InvalidOid;
-  List *indexes = RelationGetIndexList(records);
-  ListCell *cell;
-  foreach (cell, indexes) {
-    Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-    if (is_key_index(index, columns)) found = RelationGetRelid(index);
-    index_close(index, AccessShareLock);
-  }
-  list_free(indexes);
-  return found;
+  return server::find_index(records,
+                            [columns](Relation index) { return is_key_index(index, columns); });
 }
 
 void describe_records(RecordsTable &table) {

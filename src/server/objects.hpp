@@ -21,4 +21,19 @@ Oid lock_named(const char *name, Oid schema, LOCKMODE mode, Oid *watched);
 // no trigger, rule, CHECK or generated column.
 bool is_plain_table(Relation relation, int columns);
 
+// The index of the table, which is open, that `is_wanted` says yes to, or InvalidOid.
+template <typename IsWanted>
+Oid find_index(Relation table, IsWanted is_wanted) {
+  Oid found = InvalidOid;
+  List *indexes = RelationGetIndexList(table);
+  ListCell *cell;
+  foreach (cell, indexes) {
+    Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+    if (is_wanted(index)) found = RelationGetRelid(index);
+    index_close(index, AccessShareLock);
+  }
+  list_free(indexes);
+  return found;
+}
+
 }  // namespace idem::server

@@ -49,6 +49,12 @@ NullableDatum given_result(FunctionCallInfo fcinfo, int number) {
   return {PointerGetDatum(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(number))), false};
 }
 
+bool prolong(ProducerState &producer, const Call &call) {
+  const Micros before = producer.expires_at;
+  producer.expires_at = keep_until(before, call.settings.retain, call.now);
+  return producer.expires_at != before;
+}
+
 Call read_call(FunctionCallInfo fcinfo, const char *function) {
   server::require_writable(function);
   Call call;

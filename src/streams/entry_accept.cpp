@@ -38,18 +38,11 @@ bool same_bytes(NullableDatum one, NullableDatum other) {
                       PointerGetDatum(PG_DETOAST_DATUM(other.value)), false, -1);
 }
 
-// Whether the use has to be written down, so that the producer does not expire.
-bool prolong(Producer &producer, const Call &call) {
-  const TimestampTz before = producer.state.expires_at;
-  producer.state.expires_at = idem::streams::keep_until(before, call.settings.retain, call.now);
-  return producer.state.expires_at != before;
-}
-
 Ruling accept(Accepting &accepting, Producer &producer, const Verdict &verdict) {
   const Request &request = accepting.request;
   append(producer, {request.first, request.last}, accepting.hash, accepting.result,
          accepting.call->settings.policy);
-  (void)prolong(producer, *accepting.call);
+  (void)prolong(producer.state, *accepting.call);
   accepting.answer = {true, verdict.first_new, request.last, accepting.result, false};
   return Ruling::write;
 }
@@ -64,7 +57,7 @@ Ruling recognise(Accepting &accepting, Producer &producer, int place) {
     const NullableDatum result = result_at(producer.window, place);
     if (!result.isnull) accepting.answer.result = {datumCopy(result.value, false, -1), false};
   }
-  return prolong(producer, *accepting.call) ? Ruling::write : Ruling::leave;
+  return prolong(producer.state, *accepting.call) ? Ruling::write : Ruling::leave;
 }
 
 Ruling judge(Accepting &accepting, Producer *producer, bool settled) {
@@ -130,7 +123,7 @@ Ruling keep(const Keeping &keeping, Producer *producer, bool settled) {
   const NullableDatum before = result_at(producer->window, place);
   if (!before.isnull && !same_json(before, keeping.result))
     idem::streams::refuse_other_result(*producer, keeping.first);
-  const bool prolonged = prolong(*producer, call);
+  const bool prolonged = prolong(producer->state, call);
   if (!before.isnull) return prolonged ? Ruling::write : Ruling::leave;
   set_result(producer->window, place, keeping.result);
   return Ruling::write;

@@ -63,11 +63,9 @@ Ruling judge(const Call &call, Numbers &numbers, Producer *producer, bool settle
     const std::int64_t meant = numbers.count > 0 ? numbers.values[selection.place] : 0;
     refuse(selection.step, *producer, policy, {call.epoch, meant, meant}, selection.missing);
   }
-  const TimestampTz before = producer->state.expires_at;
-  producer->state.expires_at = idem::streams::keep_until(before, call.settings.retain, call.now);
+  const bool prolonged = prolong(producer->state, call);
   numbers.first_new = selection.step == Step::accept ? selection.place : numbers.count;
-  if (selection.step == Step::duplicate)
-    return producer->state.expires_at != before ? Ruling::write : Ruling::leave;
+  if (selection.step == Step::duplicate) return prolonged ? Ruling::write : Ruling::leave;
   append(*producer, {numbers.values[selection.place], numbers.values[numbers.count - 1]}, {0, true},
          {0, true}, policy);
   return Ruling::write;

@@ -16,16 +16,10 @@ namespace {
 using idem::server::errcode_of;
 using idem::streams::Attachment;
 
-[[noreturn]] void refuse_use(const char *problem, const char *hint) {
-  ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s", problem),
-                  errhint("%s", hint)));
-  pg_unreachable();
-}
-
 const TriggerData &trigger_of(FunctionCallInfo fcinfo) {
   if (!CALLED_AS_TRIGGER(fcinfo))
-    refuse_use("function idem_accept_row() must be called as a trigger",
-               "Attach a stream with idem_stream_attach.");
+    idem::tables::refuse_use("function idem_accept_row() must be called as a trigger",
+                             "Attach a stream with idem_stream_attach.");
   return *reinterpret_cast<const TriggerData *>(fcinfo->context);
 }
 
@@ -52,7 +46,7 @@ void require_told_of_moves(const TriggerData &trigger) {
   const TriggerDesc *triggers = trigger.tg_relation->trigdesc;
   for (int i = 0; i < triggers->numtriggers; i++)
     if (tells_of_moves(triggers->triggers[i], trigger.tg_trigger->tgfoid)) return;
-  refuse_use(
+  idem::tables::refuse_use(
       psprintf("\"%s\" is a partition, and rows that move to it would be taken for repeated "
                "ones",
                RelationGetRelationName(trigger.tg_relation)),
@@ -195,8 +189,8 @@ bool is_new(FunctionCallInfo fcinfo, const TriggerData &trigger) {
 bool ends_statement(const TriggerData &trigger) {
   if (TRIGGER_FIRED_FOR_ROW(trigger.tg_event)) return false;
   if (TRIGGER_FIRED_BEFORE(trigger.tg_event) || trigger.tg_trigger->tgnargs != 1)
-    refuse_use("idem_accept_row() must be fired for each row",
-               "Write FOR EACH ROW in CREATE TRIGGER.");
+    idem::tables::refuse_use("idem_accept_row() must be fired for each row",
+                             "Write FOR EACH ROW in CREATE TRIGGER.");
   return true;
 }
 
@@ -209,8 +203,8 @@ IDEM_FUNCTION(idem_accept_row) {
     return PointerGetDatum(nullptr);
   }
   if (!TRIGGER_FIRED_BEFORE(trigger.tg_event) || TRIGGER_FIRED_BY_UPDATE(trigger.tg_event))
-    refuse_use("idem_accept_row() must be fired before a row is inserted",
-               "Write BEFORE INSERT in CREATE TRIGGER.");
+    idem::tables::refuse_use("idem_accept_row() must be fired before a row is inserted",
+                             "Write BEFORE INSERT in CREATE TRIGGER.");
   idem::server::require_writable("idem_accept_row()");
   HeapTuple row = trigger.tg_trigtuple;
   if (TRIGGER_FIRED_BY_DELETE(trigger.tg_event))

@@ -333,10 +333,9 @@ Ruling judge(First &first, Producer *producer, bool settled) {
     if (!settled && !is_final(verdict.step)) return Ruling::settle;
     refuse(verdict.step, *producer, policy, first.request, verdict.first_new);
   }
-  const TimestampTz before = producer->state.expires_at;
-  producer->state.expires_at = keep_until(before, call.settings.retain, call.now);
+  const bool prolonged = prolong(producer->state, call);
   if (verdict.step == Step::accept) return accept(first, *producer);
-  return producer->state.expires_at != before ? Ruling::write : Ruling::leave;
+  return prolonged ? Ruling::write : Ruling::leave;
 }
 
 bool accept_by_row(Oid function, const Call &call, std::int64_t seq) {
@@ -349,11 +348,10 @@ bool accept_by_row(Oid function, const Call &call, std::int64_t seq) {
 
 // A repeated message is a use as well.
 void prolong(Slot *slot, const Call &call) {
-  const TimestampTz before = slot->top->state.expires_at;
-  const TimestampTz end = keep_until(before, call.settings.retain, call.now);
-  if (end == before) return;
+  ProducerState state = slot->top->state;
+  if (!prolong(state, call)) return;
   Progress *progress = own(slot);
-  progress->state.expires_at = end;
+  progress->state = state;
   progress->prolonged = true;
 }
 

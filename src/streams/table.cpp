@@ -47,16 +47,8 @@ bool is_key_index(Relation index, AttrNumber producer_id) {
 }
 
 Oid key_index_of(Relation producers, AttrNumber producer_id) {
-  Oid found = InvalidOid;
-  List *indexes = RelationGetIndexList(producers);
-  ListCell *cell;
-  foreach (cell, indexes) {
-    Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-    if (is_key_index(index, producer_id)) found = RelationGetRelid(index);
-    index_close(index, AccessShareLock);
-  }
-  list_free(indexes);
-  return found;
+  return server::find_index(
+      producers, [producer_id](Relation index) { return is_key_index(index, producer_id); });
 }
 
 void describe_producers(StreamTables &tables) {

@@ -98,4 +98,10 @@ void execute_definition(const char *sql) {
   AtEOXact_GUC(false, level);
 }
 
+void refuse_use(const char *problem, const char *hint) {
+  ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s", problem),
+                  errhint("%s", hint)));
+  pg_unreachable();
+}
+
 }  // namespace idem::tables

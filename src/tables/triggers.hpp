@@ -25,6 +25,9 @@ List *tables_with_trigger(Oid function);
 using TriggerVisitor = void (*)(HeapTuple trigger, TupleDesc descriptor, void *argument);
 void visit_triggers(Oid function, TriggerVisitor visitor, void *argument);
 
+// Raises 39P01: a trigger function was called in a way that makes no sense for it.
+[[noreturn]] void refuse_use(const char *problem, const char *hint);
+
 // The table and its partitions, which come to be locked in SHARE ROW EXCLUSIVE mode.
 List *table_and_partitions(Oid table);
 

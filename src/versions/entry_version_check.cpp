@@ -4,6 +4,7 @@
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 #include "tables/row.hpp"
+#include "tables/triggers.hpp"
 #include "versions/attachment.hpp"
 #include "versions/bump.hpp"
 #include "versions/decision.hpp"
@@ -16,25 +17,20 @@ using idem::versions::Attachment;
 using idem::versions::Conflict;
 using idem::versions::Verdict;
 
-[[noreturn]] void refuse_use(const char *problem, const char *hint) {
-  ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s", problem),
-                  errhint("%s", hint)));
-  pg_unreachable();
-}
-
 const Attachment *attachment_of(FunctionCallInfo fcinfo) {
   if (!CALLED_AS_TRIGGER(fcinfo))
-    refuse_use("function idem_version_check() must be called as a trigger",
-               "Attach it to a table with idem_version_attach.");
+    idem::tables::refuse_use("function idem_version_check() must be called as a trigger",
+                             "Attach it to a table with idem_version_attach.");
   // The same for every row of the statement.
   FmgrInfo *function = fcinfo->flinfo;
   if (function->fn_extra != nullptr) return static_cast<const Attachment *>(function->fn_extra);
   const auto &trigger = *reinterpret_cast<const TriggerData *>(fcinfo->context);
   if (!TRIGGER_FIRED_BY_UPDATE(trigger.tg_event) || !TRIGGER_FIRED_BEFORE(trigger.tg_event) ||
       !TRIGGER_FIRED_FOR_ROW(trigger.tg_event))
-    refuse_use("idem_version_check() must be fired BEFORE UPDATE for each row",
-               "Write BEFORE UPDATE ON ... FOR EACH ROW in CREATE TRIGGER, or attach it with "
-               "idem_version_attach.");
+    idem::tables::refuse_use(
+        "idem_version_check() must be fired BEFORE UPDATE for each row",
+        "Write BEFORE UPDATE ON ... FOR EACH ROW in CREATE TRIGGER, or attach it with "
+        "idem_version_attach.");
   const Attachment *attachment =
       idem::versions::attachment_of(trigger.tg_relation, *trigger.tg_trigger);
   function->fn_extra = const_cast<Attachment *>(attachment);
