@@ -27,9 +27,9 @@ bool is_wanted() {
   return false;
 }
 
-bool lock_extension(Oid extension) {
+bool lock_object(Oid catalog, Oid object) {
   LOCKTAG tag;
-  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog, object, 0);
   return lock_at_once(tag, AccessShareLock);
 }
 
@@ -57,13 +57,21 @@ Premises find(Oid schema) {
   premises.archive = get_relname_relid("idem_archive", schema);
   premises.expiries = get_relname_relid("idem_expiries", schema);
   premises.paused = get_relname_relid("idem_cleanup_paused", schema);
+  premises.scopes = get_relname_relid("idem_scopes", schema);
   return premises;
+}
+
+// What every batch reads, or may. DROP OWNED locks tables before the extension, and would deadlock
+// with whoever holds the extension and waits for a table.
+bool lock_tables(const Premises &premises) {
+  return ConditionalLockRelationOid(premises.expiries, AccessShareLock) &&
+         ConditionalLockRelationOid(premises.scopes, AccessShareLock);
 }
 
 bool complete(const Premises &premises) {
   return OidIsValid(premises.records) && OidIsValid(premises.producers) &&
          OidIsValid(premises.archive) && OidIsValid(premises.expiries) &&
-         OidIsValid(premises.paused);
+         OidIsValid(premises.paused) && OidIsValid(premises.scopes);
 }
 
 }  // namespace
@@ -72,11 +80,15 @@ Entry enter(Premises *premises) {
   if (is_wanted()) return Entry::database_busy;
   const Oid extension = get_extension_oid("pg_idem", true);
   if (!OidIsValid(extension)) return Entry::no_extension;
-  if (!lock_extension(extension)) return Entry::extension_busy;
+  if (!lock_object(ExtensionRelationId, extension)) return Entry::extension_busy;
   // Looked up again: it may have been dropped before it could be locked.
   if (get_extension_oid("pg_idem", true) != extension) return Entry::extension_busy;
-  *premises = find(schema_of(extension));
+  const Oid schema = schema_of(extension);
+  // DROP SCHEMA locks it first, and then all that is in it before it comes to the extension.
+  if (!lock_object(NamespaceRelationId, schema)) return Entry::extension_busy;
+  *premises = find(schema);
   if (!complete(*premises)) return Entry::other_version;
+  if (!lock_tables(*premises)) return Entry::extension_busy;
   premises->home.owner = server::owner_of(premises->expiries);
   // Held by whoever is about to pause; reads do not mind.
   if (!ConditionalLockRelationOid(premises->paused, RowShareLock)) return Entry::paused;

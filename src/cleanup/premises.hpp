@@ -12,7 +12,7 @@ enum class Entry {
   open,
   no_extension,
   other_version,   // objects that this library needs are not there
-  extension_busy,  // being dropped or altered
+  extension_busy,  // it, its schema or a table of it is being dropped or altered
   database_busy,   // being dropped, renamed, moved or copied
   paused
 };
@@ -24,11 +24,13 @@ struct Premises {
   Oid archive;
   Oid expiries;
   Oid paused;
+  Oid scopes;
 };
 
 // Looks whether somebody wants the database for himself, finds the extension and takes, without
-// waiting, a lock that keeps it in place until the transaction ends. Call it first in every
-// transaction of a worker, with a snapshot pushed. `premises` is filled only when open or paused.
+// waiting, locks that keep it, its schema and what every batch reads in place until the transaction
+// ends. Call it first in every transaction of a worker, with a snapshot pushed. `premises` is filled
+// only when open or paused.
 Entry enter(Premises *premises);
 
 // The same for a session that calls a function of the extension: nothing to lock, nothing to wait

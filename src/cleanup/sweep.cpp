@@ -55,10 +55,17 @@ Opening open_current(const Premises &premises, const Sweep &sweep, LeafUse use, 
   return open_leaf(*rule, current_leaf(sweep), use, leaf);
 }
 
+// An archive may be about to be dropped, with the schema it shares with the table.
+Opening open_for_batch(const Premises &premises, const Sweep &sweep, Rule *rule, Leaf *leaf) {
+  const Opening opening = open_current(premises, sweep, LeafUse::expire_at_once, rule, leaf);
+  if (opening != Opening::open || !OidIsValid(rule->archive)) return opening;
+  return ConditionalLockRelationOid(rule->archive, RowExclusiveLock) ? opening : Opening::busy;
+}
+
 void run_batch(const Premises &premises, Batch &batch) {
   Rule rule;
   Leaf leaf;
-  batch.opening = open_current(premises, *batch.sweep, LeafUse::expire_at_once, &rule, &leaf);
+  batch.opening = open_for_batch(premises, *batch.sweep, &rule, &leaf);
   if (batch.opening != Opening::open) return;
   make_constraints_immediate();
   batch.rows = expire(premises, leaf, batch.sweep->now, batch.tids, batch.count);
