@@ -61,14 +61,12 @@ const char *shown(Millis time) {
   pg_unreachable();
 }
 
-int own_node() {
-  const int node = idem::ids::settings.node_id;
-  if (node == idem::ids::kNoNode)
+void require_node() {
+  if (idem::ids::settings.node_id == idem::ids::kNoNode)
     ereport(ERROR, (errcode(idem::server::errcode_of(idem::sqlstate::kNodeOrClock)),
                     errmsg("this server has no number for ids"),
                     errhint("Set idem.node_id in postgresql.conf to a number from 0 to 1023 that "
                             "no other server making ids for the same data has, and reload.")));
-  return node;
 }
 
 // What the next ids would be.
@@ -105,12 +103,21 @@ Draw next_draw(Id given, Millis now, int node, std::int64_t count) {
   refuse_end(open);
 }
 
+Draw draw_at(const OpenGenerator &open, const idem::ids::LastId &last, Millis now,
+             std::int64_t count) {
+  return next_draw(idem::ids::given(last, open.generator->start), now - open.generator->epoch,
+                   idem::ids::settings.node_id, count);
+}
+
 // Gives `count` ids, one after the other, and returns the first.
 Id draw(const OpenGenerator &open, std::int64_t count) {
-  const int node = own_node();
+  require_node();
+  // Before others have to wait for us.
+  const Millis now = idem::ids::now_millis();
   auto last = idem::ids::lock_last_id(open.relation);
-  const Draw draw = next_draw(idem::ids::given(last, open.generator->start),
-                              idem::ids::now_millis() - open.generator->epoch, node, count);
+  Draw draw = draw_at(open, last, now, count);
+  // Others may have gone on while we waited for them.
+  if (!draw.allowed()) draw = draw_at(open, last, idem::ids::now_millis(), count);
   if (!draw.allowed()) {
     // Nobody waits for the page while a message is made.
     idem::ids::unlock_last_id(last);
