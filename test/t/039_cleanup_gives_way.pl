@@ -63,16 +63,19 @@ SQL
 }
 is(run('SELECT count(*) FROM kept'), 7, 'with the lock gone all rows go');
 
-# In the middle of a batch.
+# In the middle of a batch. A lock would not be waited for longer than a second.
 run(<<'SQL');
-CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_lock_shared(1); RETURN OLD; END $$;
+CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	WHILE NOT pg_try_advisory_xact_lock_shared(1) LOOP PERFORM pg_sleep(0.01); END LOOP;
+	RETURN OLD;
+END $$;
 CREATE TRIGGER hang BEFORE DELETE ON items FOR EACH ROW EXECUTE FUNCTION hang();
 SQL
 my $gate = IdemTest::Session->new($node);
 $gate->query('SELECT pg_advisory_lock(1);');
 run('INSERT INTO items VALUES (1, now()); SELECT home.idem_cleanup_now()');
 wait_until($node,
-	"EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'pg_idem cleanup' AND wait_event = 'advisory')",
+	"EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'pg_idem cleanup' AND wait_event = 'PgSleep')",
 	'a batch is under way');
 my $position = log_since($node);
 my $dropper = IdemTest::Session->new($node);
