@@ -27,7 +27,8 @@ INSERT INTO plain_values VALUES
     ('too_old', 'duplicate'), ('message_retain', '1 h'), ('refresh', 'false');
 -- Ids are numbers, texts and UUIDs.
 SET idem.node_id = 7;
-INSERT INTO plain_values VALUES ('n', '2'), ('at', '2030-01-01'), ('shift', '1 d'), ('id', '1');
+INSERT INTO plain_values VALUES ('n', '2'), ('at', '2030-01-01'), ('shift', '1 d'), ('id', '1'), ('pool', 'p'), ('first', '0'),
+    ('last', '1023');
 INSERT INTO plain_values VALUES ('epoch', '2020-01-01', 'idem_snowflake_create'),
     ('id', '0000000000001', 'idem_snowflake_from_text'),
     ('id', '017f22e2-79b0-7cc3-98c4-dc0c0c07398f', 'idem_uuid_time');

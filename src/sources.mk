@@ -52,6 +52,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/cleanup/visit.cpp \
 	src/cleanup/worker.cpp \
 	src/ids/clock.cpp \
+	src/ids/entry_node.cpp \
 	src/ids/entry_snowflake.cpp \
 	src/ids/entry_snowflake_create.cpp \
 	src/ids/entry_snowflake_parts.cpp \
@@ -60,6 +61,7 @@ SERVER_SOURCES = src/module.cpp \
 	src/ids/last_id.cpp \
 	src/ids/random_pool.cpp \
 	src/ids/settings.cpp \
+	src/locks/durable.cpp \
 	src/locks/entry_durable_locks.cpp \
 	src/locks/entry_lock.cpp \
 	src/locks/entry_lock_entries.cpp \

@@ -66,6 +66,23 @@ CREATE FUNCTION @extschema@.idem_uuid_time(id uuid) RETURNS timestamptz
 COMMENT ON FUNCTION @extschema@.idem_uuid_time(uuid) IS
     'when a UUID of version 1, 6 or 7 was made; NULL for others';
 
+CREATE FUNCTION @extschema@.idem_node_claim(
+    pool text DEFAULT 'snowflake',
+    ttl interval DEFAULT '5 min',
+    first integer DEFAULT 0,
+    last integer DEFAULT 1023,
+    owner text DEFAULT NULL,
+    OUT acquired boolean,
+    OUT node integer,
+    OUT name text,
+    OUT token bigint,
+    OUT claimed_at timestamptz,
+    OUT expires_at timestamptz
+)
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION @extschema@.idem_node_claim(text, interval, integer, integer, text) IS
+    'take the lowest free number of a pool for a limited time, as a durable lock';
+
 REVOKE ALL ON FUNCTION
     @extschema@.idem_snowflake(regclass),
     @extschema@.idem_snowflake_batch(integer, regclass),
@@ -76,5 +93,6 @@ REVOKE ALL ON FUNCTION
     @extschema@.idem_snowflake_from_text(text),
     @extschema@.idem_uuid7(interval),
     @extschema@.idem_uuid7_floor(timestamptz),
-    @extschema@.idem_uuid_time(uuid)
+    @extschema@.idem_uuid_time(uuid),
+    @extschema@.idem_node_claim(text, interval, integer, integer, text)
 FROM PUBLIC;

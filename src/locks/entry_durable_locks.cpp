@@ -1,6 +1,7 @@
 // idem_durable_locks: the records of durable locks that are held now. A function, because a view
 // over idem_records would stand in the way of whoever alters or replaces that table.
 
+#include "locks/held.hpp"
 #include "records/table.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
@@ -11,18 +12,11 @@ namespace {
 
 constexpr int kColumns = 8;
 
-// A lock that was lost stays shut for the milliseconds in its code, one that rests has a code
-// although it was released.
 idem::server::Statement held_statement = {
     "SELECT key, owner, token, created_at, lease_expires_at,"
     " GREATEST(lease_expires_at OPERATOR(pg_catalog.-) pg_catalog.clock_timestamp(), '0'),"
     " @idem_lock_hash(key), checkpoint_data"
-    " FROM @idem_records WHERE scope OPERATOR(pg_catalog.=) 'idem.lock'"
-    " AND (status OPERATOR(pg_catalog.=) 'in_progress'"
-    " OR status OPERATOR(pg_catalog.=) 'released' AND code IS NOT NULL)"
-    " AND lease_expires_at OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs =>"
-    " COALESCE(code, 0) OPERATOR(pg_catalog./) 1000.0)"
-    " OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()",
+    " FROM @idem_records WHERE " IDEM_LOCK_IS_HELD,
     0,
     {}};
 

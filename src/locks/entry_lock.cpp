@@ -1,5 +1,6 @@
 // Durable locks: records of a scope of their own, claimed and given back like any other.
 
+#include "locks/durable.hpp"
 #include "locks/grant.hpp"
 #include "locks/refusal.hpp"
 #include "records/claim.hpp"
@@ -13,7 +14,12 @@
 
 namespace {
 
+using idem::locks::durable_lock;
 using idem::locks::Grant;
+using idem::locks::length_of;
+using idem::locks::lock_settings;
+using idem::locks::locks_table;
+using idem::locks::read_ttl;
 using idem::records::BeginRequest;
 using idem::records::Claim;
 using idem::records::ClaimOutcome;
@@ -25,38 +31,9 @@ using idem::records::RecordsTable;
 using idem::records::ScopeSettings;
 using idem::records::TokenStep;
 
-constexpr char kScope[] = "idem.lock";
-
 Identity read_name(FunctionCallInfo fcinfo) {
-  return {cstring_to_text(kScope),
-          idem::server::required_text(fcinfo, 0, "lock name", idem::records::kMaxKeyBytes)};
-}
-
-// A lock is what it is now, whatever the caller's snapshot shows.
-RecordsTable locks_table(FunctionCallInfo fcinfo, LOCKMODE mode) {
-  RecordsTable table = idem::records::records_table(fcinfo, mode);
-  table.home.newest = true;
-  return table;
-}
-
-// Raises 42501 for whoever may not use the scope.
-ScopeSettings lock_settings(const RecordsTable &table, const Identity &id) {
-  ScopeSettings settings = idem::records::scope_settings(table, id.scope);
-  settings.policy = {std::nullopt, false, true};
-  return settings;
-}
-
-// The microseconds of an interval, after the checks that `deadline` makes.
-TimestampTz length_of(const Interval *interval, const char *what, bool allow_zero) {
-  const TimestampTz now = GetCurrentTimestamp();
-  return idem::server::deadline(now, interval, what, idem::server::Infinite::refused, allow_zero) -
-         now;
-}
-
-const Interval *read_ttl(FunctionCallInfo fcinfo, int number) {
-  const Interval *ttl = idem::records::read_interval(fcinfo, number);
-  if (ttl != nullptr) (void)length_of(ttl, "ttl", false);
-  return ttl;
+  return durable_lock(
+      idem::server::required_text(fcinfo, 0, "lock name", idem::records::kMaxKeyBytes));
 }
 
 NullableDatum read_delay(FunctionCallInfo fcinfo, int number) {
@@ -118,7 +95,7 @@ IDEM_FUNCTION(idem_lock) {
   const LockTerms terms = {fcinfo->args[4], read_delay(fcinfo, 5)};
   request.lock = &terms;
   const RecordsTable table = locks_table(fcinfo, AccessShareLock);
-  const ScopeSettings settings = lock_settings(table, request.id);
+  const ScopeSettings settings = lock_settings(table);
   idem::records::require_size(settings, terms.data, {0, true}, "data");
   return grant_datum(fcinfo, granted(idem::records::begin(table, request, settings)));
 }
@@ -128,7 +105,7 @@ IDEM_FUNCTION(idem_lock_extend) {
   const Presented lock = presented(fcinfo);
   const Interval *ttl = read_ttl(fcinfo, 2);
   const RecordsTable table = locks_table(fcinfo, RowExclusiveLock);
-  const Interval lease = idem::records::lease_interval(lock_settings(table, lock.id), ttl);
+  const Interval lease = idem::records::lease_interval(lock_settings(table), ttl);
   TimestampTz expires_at = 0;
   const TokenStep step = idem::records::try_extend(table, lock, lease, &expires_at);
   if (step != TokenStep::allow) idem::locks::refuse_holder(step, lock.id.key);
@@ -141,7 +118,7 @@ IDEM_FUNCTION(idem_unlock) {
   const Interval *at_least = idem::records::read_interval(fcinfo, 2);
   if (at_least != nullptr) (void)length_of(at_least, "at_least", true);
   const RecordsTable table = locks_table(fcinfo, RowExclusiveLock);
-  (void)lock_settings(table, lock.id);
+  (void)lock_settings(table);
   const TokenStep step = unlock(table, lock, at_least);
   if (step == TokenStep::given_back || step == TokenStep::no_such_claim) return BoolGetDatum(false);
   if (step != TokenStep::allow) idem::locks::refuse_holder(step, lock.id.key);
@@ -152,7 +129,7 @@ IDEM_FUNCTION(idem_fence) {
   idem::server::require_writable("idem_fence()");
   const Presented lock = presented(fcinfo);
   const RecordsTable table = locks_table(fcinfo, RowExclusiveLock);
-  (void)lock_settings(table, lock.id);
+  (void)lock_settings(table);
   const TokenStep step = idem::records::try_share(table, lock);
   if (step != TokenStep::allow) idem::locks::refuse_fenced(step, lock.id.key);
   PG_RETURN_VOID();

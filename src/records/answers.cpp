@@ -82,6 +82,7 @@ Claim started(const Grant &grant, std::int32_t attempt, TimestampTz expires_at) 
   claim.owner = {PointerGetDatum(grant.owner), grant.owner == nullptr};
   claim.lease_expires_at = present(TimestampTzGetDatum(grant.lease_expires_at));
   claim.expires_at = present(TimestampTzGetDatum(expires_at));
+  claim.created_at = present(TimestampTzGetDatum(grant.granted_at));
   return claim;
 }
 
@@ -92,7 +93,6 @@ Claim settled(const Grant &grant) {
   claim.result = grant.outcome->result;
   claim.body = grant.outcome->body;
   claim.failed = present(BoolGetDatum(grant.outcome->status == Status::failed));
-  claim.created_at = present(TimestampTzGetDatum(grant.granted_at));
   return claim;
 }
 

@@ -46,7 +46,7 @@ struct Claim {
   // Of locks only.
   NullableDatum holder_data;
   bool after_loss;
-  // Of a result, new or known: since when.
+  // Of a result, new or known: since when. Of a claim: when it was granted.
   NullableDatum created_at;
 };
 

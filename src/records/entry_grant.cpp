@@ -48,7 +48,8 @@ constexpr const char *kForApplications[] = {"idem_begin",
                                             "idem_snowflake_from_text",
                                             "idem_uuid7",
                                             "idem_uuid7_floor",
-                                            "idem_uuid_time"};
+                                            "idem_uuid_time",
+                                            "idem_node_claim"};
 
 constexpr const char *kForOperators[] = {
     "idem_resolve",          "idem_forget",          "idem_purge",
