@@ -14,21 +14,11 @@ use IdemTestTool;
 
 my $node = pgidem_node('at_once', max_connections => 60);
 
-sub start { return IdemTestTool::Process->new(@_) }
-
 # The command that adds a line to a file when it begins and another when it ends, and waits for a file in between.
 sub command
 {
 	my ($log, $gate) = @_;
 	return ('sh', '-c', "echo begin >>$log; until [ -e $gate ]; do sleep 0.02; done; echo end >>$log");
-}
-
-sub open_gate
-{
-	my ($gate) = @_;
-	open my $handle, '>', $gate or die "cannot write $gate: $!";
-	close $handle;
-	return;
 }
 
 for my $many (2, 16)

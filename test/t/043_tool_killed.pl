@@ -15,8 +15,6 @@ use IdemTestTool;
 
 my $node = pgidem_node('killed');
 
-sub start { return IdemTestTool::Process->new(@_) }
-
 # A command that writes down its process number and that of a child that went into a session of its own, and that
 # ignores what is sent to it to end it.
 my $number = 0;

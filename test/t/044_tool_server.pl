@@ -15,20 +15,10 @@ use IdemTestTool;
 
 my $node = pgidem_node('server');
 
-sub start { return IdemTestTool::Process->new(@_) }
-
 sub command
 {
 	my ($log, $gate) = @_;
 	return ('sh', '-c', "trap 'echo told >>$log; exit 0' TERM; echo \$\$ >>$log; until [ -e $gate ]; do sleep 0.05; done");
-}
-
-sub open_gate
-{
-	my ($gate) = @_;
-	open my $handle, '>', $gate or die "cannot write $gate: $!";
-	close $handle;
-	return;
 }
 
 # A crash and a restart in the middle: renewals go on, and the end is recorded.

@@ -16,8 +16,6 @@ use IdemTestTool;
 
 my $node = pgidem_node('network');
 
-sub start { return IdemTestTool::Process->new(@_) }
-
 my $command = 'open my $f, ">>", $ARGV[0]; $SIG{TERM} = sub { syswrite $f, "told\n" }; syswrite $f, "$$\n"; '
   . 'select undef, undef, undef, 0.05 until -e $ARGV[1]';
 

@@ -14,8 +14,6 @@ use IdemTestTool;
 
 my $node = pgidem_node('lost');
 
-sub start { return IdemTestTool::Process->new(@_) }
-
 my %statement = (
 	once => q{SELECT idem_forget('lost:1', 'pgidem', force => true)},
 	lock => q{SELECT idem_forget('lost', 'idem.lock', force => true)});

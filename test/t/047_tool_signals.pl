@@ -16,8 +16,6 @@ use IdemTestTool;
 
 my $node = pgidem_node('signals');
 
-sub start { return IdemTestTool::Process->new(@_) }
-
 my $run_number = 0;
 
 # once with a new run each time, or lock.

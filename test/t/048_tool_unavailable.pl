@@ -19,8 +19,6 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'copy', has_streaming => 1);
 $standby->start;
 
-sub start { return IdemTestTool::Process->new(@_) }
-
 my $run_number = 0;
 
 sub words

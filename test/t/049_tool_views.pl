@@ -64,13 +64,13 @@ is(() = (pgidem('top', '-n', '3', '--delay', '100ms'))[1] =~ /^pgidem top/mg, 3,
 my @pages = lines((pgidem('top', '-n', '2', '--delay', '100ms', '--json', '--scope', 'mail'))[1]);
 is(scalar @pages, 2, 'or as many JSON objects');
 is_deeply([ map { $_->{key} } @{ $pages[0]{records} } ], ['run-4'], 'of one scope');
-my $top = IdemTestTool::Process->new('top', '--delay', '1h');
+my $top = start('top', '--delay', '1h');
 $top->wait_for_file($top->{stdout}, qr/run-1/);
 $top->signal('TERM');
 is($top->finish, 143, 'a signal ends it');
 
 # A lock and a run of pgidem itself are seen while they are there.
-my $run = IdemTestTool::Process->new('lock', '--data', '{"host": "me"}', 'mine', '--', 'sh', '-c', 'echo ready; exec sleep 1000');
+my $run = start('lock', '--data', '{"host": "me"}', 'mine', '--', 'sh', '-c', 'echo ready; exec sleep 1000');
 $run->wait_for_file($run->{stdout}, qr/ready/);
 my ($mine) = grep { $_->{name} eq 'mine' } lines((pgidem('locks', '--json'))[1]);
 my $pid = $run->pid;

@@ -13,7 +13,7 @@ use Time::HiRes ();
 use IdemTest;
 use Test::More;
 
-our @EXPORT = qw(pgidem pgidem_node alive content process_gone scratch use_server);
+our @EXPORT = qw(pgidem pgidem_node alive content open_gate process_gone scratch start use_server);
 
 our $PROGRAM = "$FindBin::RealBin/../../pgidem";
 my $scratch = File::Temp->newdir;
@@ -47,6 +47,15 @@ sub content
 	return <$handle> // '';
 }
 
+# Makes the file that a command waits for.
+sub open_gate
+{
+	my ($gate) = @_;
+	open my $handle, '>', $gate or die "cannot write $gate: $!";
+	close $handle;
+	return;
+}
+
 # Zombies are not alive.
 sub alive
 {
@@ -62,10 +71,12 @@ sub process_gone
 	return;
 }
 
+sub start { return IdemTestTool::Process->new(@_) }
+
 # Runs it to the end: exit status as a shell has it, stdout, stderr.
 sub pgidem
 {
-	my $run = IdemTestTool::Process->new(@_);
+	my $run = start(@_);
 	return ($run->finish, $run->out, $run->err);
 }
 
