@@ -21,30 +21,21 @@ sub begin
 		"SELECT outcome, attempt, result, checkpoint, checkpoint_data FROM idem_begin('$key', wait => '0')");
 }
 
-sub kill_and_recover
-{
-	my ($session) = @_;
-	my $position = log_since($node);
-	kill 'KILL', $session->backend;
-	$session->close;
-	wait_for(sub { log_since($node, $position) =~ /all server processes terminated; reinitializing/ }, 'crash');
-	wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
-	return;
-}
-
 # What a transaction has not committed never happened.
 my $session = IdemTest::Session->new($node);
 is($session->query("BEGIN; SELECT outcome FROM idem_begin('open'); INSERT INTO effects VALUES ('open');"),
 	'started', 'a key is claimed');
 is(begin('open'), 'in_progress||||', 'and nobody else gets it');
-kill_and_recover($session);
+kill_and_recover($node, $session->backend);
+$session->close;
 is(begin('open'), 'started|1|||', 'killed before the commit: the key is free at once');
 
 # A committed claim outlives its owner, until its lease is over.
 $session = IdemTest::Session->new($node);
 $session->query("SELECT FROM idem_begin('live', lease => '1 hour');");
 $session->query("SELECT FROM idem_begin('brief', lease => '1 s'); SELECT idem_checkpoint('brief', 'paid', '{\"id\": 7}');");
-kill_and_recover($session);
+kill_and_recover($node, $session->backend);
+$session->close;
 is(begin('live'), 'in_progress|1|||', 'killed with a claim committed: the lease goes on');
 my $answer;
 wait_for(sub { ($answer = begin('brief')) !~ /^in_progress/ }, 'end of the lease');
@@ -57,7 +48,8 @@ is( $session->query(
 		"BEGIN; SELECT idem_extend('beat', lease => '1 hour') > clock_timestamp();
 		SELECT idem_checkpoint('beat', 'lost') IS NULL;"),
 	"t\nf", 'a heartbeat and a checkpoint are written');
-kill_and_recover($session);
+kill_and_recover($node, $session->backend);
+$session->close;
 wait_for(sub { ($answer = begin('beat')) !~ /^in_progress/ }, 'end of the lease');
 is($answer, 'started|2|||', 'killed before their commit: they do not count');
 

@@ -50,17 +50,6 @@ sub signal
 	return $node->safe_psql('postgres', "SELECT $function($pid)");
 }
 
-# Something dies badly and takes all processes with it.
-sub crash
-{
-	my ($pid) = @_;
-	my $position = log_since($node);
-	kill 'KILL', $pid or die "kill: $!";
-	until_logged($node, $position, qr/all server processes terminated; reinitializing/);
-	wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
-	return;
-}
-
 # A stop that takes too long bails out.
 sub stops_quickly
 {
@@ -120,14 +109,14 @@ subtest 'a session crashes' => sub {
 	my $before = launcher($node);
 	make_work();
 	my $session = IdemTest::Session->new($node);
-	crash($session->backend);
+	kill_and_recover($node, $session->backend);
 	$session->close;
 	isnt(launcher($node), $before, 'there is another launcher');
 	finish_work();
 	pass('and cleanup goes on');
-	crash(launcher($node));
+	kill_and_recover($node, launcher($node));
 	launcher($node);
-	crash(make_work());
+	kill_and_recover($node, make_work());
 	fill_items($node, 1);
 	finish_work();
 	pass('also when the launcher or the worker crashes');
@@ -172,7 +161,7 @@ subtest 'crashes while records are archived' => sub {
 		wait_for(sub { $session->query('SELECT count(*) FROM idem_archive;') > $moved }, 'a move');
 		# Anywhere in a batch.
 		sleep(rand(0.01));
-		if ($round % 2) { crash($session->backend); }
+		if ($round % 2) { kill_and_recover($node, $session->backend); }
 		else { $node->stop('immediate'); $node->start; }
 		$session->close;
 		# In vain where the new launcher is faster; most often there are rows left.

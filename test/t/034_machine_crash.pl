@@ -39,14 +39,7 @@ SQL
 
 sub state { return $node->safe_psql('postgres', $state); }
 
-sub kill_backend
-{
-	my ($session) = @_;
-	my $position = log_since($node);
-	kill 'KILL', $session->backend;
-	wait_for(sub { log_since($node, $position) =~ /all server processes terminated; reinitializing/ }, 'crash');
-	return wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
-}
+sub kill_backend { return kill_and_recover($node, shift->backend); }
 
 sub stop_server
 {

@@ -25,17 +25,6 @@ sub ask
 	return $node->safe_psql('postgres', $sql);
 }
 
-sub kill_and_recover
-{
-	my ($session) = @_;
-	my $position = log_since($node);
-	kill 'KILL', $session->backend;
-	$session->close;
-	wait_for(sub { log_since($node, $position) =~ /all server processes terminated; reinitializing/ }, 'crash');
-	wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
-	return;
-}
-
 # Takes a lock for so long in a session of its own. Returns the session and the token.
 sub held
 {
@@ -74,7 +63,8 @@ my @waiters = map { IdemTest::Session->new($node) } 1 .. 3;
 $_->send("SELECT acquired FROM idem_lock('killed', '1 hour', wait => NULL);") for @waiters;
 wait_until($node,
 	"count(*) = 3 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 475", 'three in the line');
-kill_and_recover($session);
+kill_and_recover($node, $session->backend);
+$session->close;
 $_->close for @waiters, $uncommitted;
 is(ask("SELECT acquired FROM idem_lock('killed', '1 hour')"), 'f', 'the lock outlives the crash');
 is(ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), '0', 'the line does not');

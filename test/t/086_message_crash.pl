@@ -47,11 +47,8 @@ is( $session->query("BEGIN; SELECT outcome FROM idem_accept_id('s', 'open'); INS
 	"accepted\nduplicate", 'messages are accepted and not committed');
 accept_id('kept');
 insert('kept');
-my $position = log_since($node);
-kill 'KILL', $session->backend;
+kill_and_recover($node, $session->backend);
 $session->close;
-wait_for(sub { log_since($node, $position) =~ /all server processes terminated; reinitializing/ }, 'crash');
-wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
 is(accept_id('open'), 'accepted|', 'what was not committed is new');
 is(insert('open'), 1, 'in the table as well');
 is(accept_id('kept'), 'duplicate|', 'what was committed is known');

@@ -33,11 +33,8 @@ for my $how ('session', 'server')
 	is($session->query("SELECT outcome FROM idem_accept('s', $id, 1, 4);"), 'accepted', "a batch is open ($how)");
 	if ($how eq 'server')
 	{
-		my $position = log_since($node);
-		kill 'KILL', $session->backend;
+		kill_and_recover($node, $session->backend);
 		$session->close;
-		wait_for(sub { log_since($node, $position) =~ /all server processes terminated; reinitializing/ }, 'crash');
-		wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
 	}
 	else
 	{

@@ -14,7 +14,7 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(idem_node log_since wait_for wait_until);
+our @EXPORT = qw(idem_node kill_and_recover log_since wait_for wait_until);
 
 use constant DEADLINE => 120;
 
@@ -66,6 +66,17 @@ sub wait_until
 		},
 		$what,
 		0.1);
+	return;
+}
+
+# Kills a process of a server that restarts after a crash, and with it all others, and waits until it is back.
+sub kill_and_recover
+{
+	my ($node, $pid) = @_;
+	my $position = log_since($node);
+	kill 'KILL', $pid or die "kill: $!";
+	wait_for(sub { log_since($node, $position) =~ /all server processes terminated; reinitializing/ }, 'crash');
+	wait_until($node, 'NOT pg_is_in_recovery()', 'recovery');
 	return;
 }
 
