@@ -98,10 +98,6 @@ bool archives(const Attempt &attempt) {
          expired(*attempt.expected, GetCurrentTimestamp());
 }
 
-Written written_if(bool wrote) {
-  return wrote ? Written::yes : Written::no;
-}
-
 Written write_claim(Attempt &attempt) {
   const Identity &id = attempt.request->id;
   const Manner manner = {attempt.blocking, attempt.request->lock != nullptr};

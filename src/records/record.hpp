@@ -62,6 +62,10 @@ enum class Written {
   busy  // an open transaction has the row
 };
 
+inline Written written_if(bool wrote) {
+  return wrote ? Written::yes : Written::no;
+}
+
 enum class Blocking { as_needed, never };
 
 // How a write treats the other transactions at the row.

@@ -18,10 +18,6 @@ bool may_write_directly(const RecordsTable &table) {
   return table.plain && server::settings.direct_access;
 }
 
-Written written_if(bool wrote) {
-  return wrote ? Written::yes : Written::no;
-}
-
 }  // namespace
 
 Sighting look(const RecordsTable &table, const Identity &id) {
