@@ -35,8 +35,7 @@ IDEM_FUNCTION(idem_begin) {
   request.id = idem::records::read_identity(fcinfo, 0, 1);
   if (idem::records::read_flag(fcinfo, 7)) require_own_transaction();
   const RecordsTable table = idem::records::records_table(fcinfo, AccessShareLock);
-  const ScopeSettings settings = idem::records::scope_settings(table, request.id.scope);
-  idem::records::require_open_scope(table, request.id.scope);
+  const ScopeSettings settings = idem::records::open_scope_settings(table, request.id.scope);
   request.fingerprint = idem::records::read_fingerprint(fcinfo, 2, settings);
   request.lease = idem::records::read_interval(fcinfo, 3);
   request.retain = idem::records::read_interval(fcinfo, 4);

@@ -54,8 +54,7 @@ IDEM_FUNCTION(idem_execute) {
   const text *statement = required_statement(fcinfo, 1);
   Jsonb *arguments = required_arguments(fcinfo, 2);
   const RecordsTable table = idem::records::records_table(fcinfo, AccessShareLock);
-  const ScopeSettings settings = idem::records::scope_settings(table, request.id.scope);
-  idem::records::require_open_scope(table, request.id.scope);
+  const ScopeSettings settings = idem::records::open_scope_settings(table, request.id.scope);
   request.fingerprint = idem::records::read_fingerprint(fcinfo, 4, settings);
   request.retain = idem::records::read_interval(fcinfo, 5);
   request.wait = idem::records::read_interval(fcinfo, 6);

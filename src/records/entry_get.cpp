@@ -32,8 +32,7 @@ IDEM_FUNCTION(idem_get) {
   (void)SRF_FIRSTCALL_INIT();
   const Identity id = idem::records::read_identity(fcinfo, 0, 1);
   const RecordsTable table = idem::records::records_table(fcinfo, AccessShareLock);
-  (void)idem::records::scope_settings(table, id.scope);
-  idem::records::require_open_scope(table, id.scope);
+  (void)idem::records::open_scope_settings(table, id.scope);
   Sighting sighting = idem::records::look_in_snapshot(table, id);
   FuncCallContext *calls = SRF_PERCALL_SETUP();
   if (sighting.presence != Presence::present ||

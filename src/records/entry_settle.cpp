@@ -27,8 +27,7 @@ Datum settle(FunctionCallInfo fcinfo, const char *function, Status status, const
   idem::server::require_writable(function);
   const Presented claim = presented(fcinfo, 0, 2, 3);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
-  const ScopeSettings settings = idem::records::scope_settings(table, claim.id.scope);
-  idem::records::require_open_scope(table, claim.id.scope);
+  const ScopeSettings settings = idem::records::open_scope_settings(table, claim.id.scope);
   const Outcome outcome = {status, argument(fcinfo, 4), argument(fcinfo, 1), argument(fcinfo, 5)};
   const bool stored = idem::records::settle_claim(table, claim, settings, outcome);
   return CStringGetTextDatum(stored ? now : before);
@@ -48,8 +47,7 @@ IDEM_FUNCTION(idem_release) {
   idem::server::require_writable("idem_release()");
   const Presented claim = presented(fcinfo, 0, 1, 2);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
-  (void)idem::records::scope_settings(table, claim.id.scope);
-  idem::records::require_open_scope(table, claim.id.scope);
+  (void)idem::records::open_scope_settings(table, claim.id.scope);
   return BoolGetDatum(idem::records::release_claim(table, claim));
 }
 
@@ -57,8 +55,7 @@ IDEM_FUNCTION(idem_extend) {
   idem::server::require_writable("idem_extend()");
   const Presented claim = presented(fcinfo, 0, 1, 2);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
-  const ScopeSettings settings = idem::records::scope_settings(table, claim.id.scope);
-  idem::records::require_open_scope(table, claim.id.scope);
+  const ScopeSettings settings = idem::records::open_scope_settings(table, claim.id.scope);
   const Interval lease =
       idem::records::lease_interval(settings, idem::records::read_interval(fcinfo, 3));
   return TimestampTzGetDatum(idem::records::extend_claim(table, claim, lease));
@@ -70,8 +67,7 @@ IDEM_FUNCTION(idem_checkpoint) {
   const text *name = idem::server::required_text(fcinfo, 1, "checkpoint name",
                                                  idem::records::kMaxCheckpointNameBytes);
   const RecordsTable table = idem::records::records_table(fcinfo, RowExclusiveLock);
-  const ScopeSettings settings = idem::records::scope_settings(table, claim.id.scope);
-  idem::records::require_open_scope(table, claim.id.scope);
+  const ScopeSettings settings = idem::records::open_scope_settings(table, claim.id.scope);
   idem::records::checkpoint_claim(table, claim, settings, PointerGetDatum(name),
                                   argument(fcinfo, 2));
   PG_RETURN_VOID();

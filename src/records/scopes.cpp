@@ -83,6 +83,17 @@ void require_member(Oid member, const text *scope) {
                           "idem_scope_set.")));
 }
 
+void require_not_reserved(const RecordsTable &table, const text *scope) {
+  constexpr std::string_view kReserved = "idem.";
+  const std::string_view name = server::view_of(scope);
+  if (name.substr(0, kReserved.size()) != kReserved || superuser() ||
+      has_privs_of_role(GetUserId(), table.home.owner))
+    return;
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                  errmsg("scope \"%s\" is reserved", text_to_cstring(scope)),
+                  errhint("Choose a scope whose name does not begin with \"idem.\".")));
+}
+
 Interval seconds(int count) {
   Interval interval = {};
   interval.time = static_cast<int64>(count) * USECS_PER_SEC;
@@ -97,23 +108,18 @@ ScopeSettings scope_settings(const RecordsTable &table, const text *scope) {
   return settings;
 }
 
+ScopeSettings open_scope_settings(const RecordsTable &table, const text *scope) {
+  const ScopeSettings settings = scope_settings(table, scope);
+  require_not_reserved(table, scope);
+  return settings;
+}
+
 ScopeSettings own_scope_settings(const RecordsTable &table, const text *scope) {
   const CachedScope found = look_up(table, scope);
   ScopeSettings settings = found.settings;
   if (!found.has_max_result_bytes)
     settings.max_result_bytes = server::settings.default_max_result_bytes;
   return settings;
-}
-
-void require_open_scope(const RecordsTable &table, const text *scope) {
-  constexpr std::string_view kReserved = "idem.";
-  const std::string_view name = server::view_of(scope);
-  if (name.substr(0, kReserved.size()) != kReserved || superuser() ||
-      has_privs_of_role(GetUserId(), table.home.owner))
-    return;
-  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                  errmsg("scope \"%s\" is reserved", text_to_cstring(scope)),
-                  errhint("Choose a scope whose name does not begin with \"idem.\".")));
 }
 
 TimestampTz lease_deadline(const ScopeSettings &settings, const Interval *lease, TimestampTz now) {

@@ -25,13 +25,13 @@ struct ScopeSettings {
 // when the scope belongs to a role that the current user is not a member of.
 ScopeSettings scope_settings(const RecordsTable &table, const text *scope);
 
+// The same for a scope that an application names. Raises 42501 also when its name begins with
+// "idem.", unless the caller acts for the owner of the table: such scopes are the extension's own.
+// A claim in one of them would be taken for its, and the token of one would end it.
+ScopeSettings open_scope_settings(const RecordsTable &table, const text *scope);
+
 // The same for a scope of the extension's own, whoever calls.
 ScopeSettings own_scope_settings(const RecordsTable &table, const text *scope);
-
-// Raises 42501 for a scope whose name begins with "idem.", unless the caller acts for the owner of
-// the table: such scopes are the extension's own. A claim in one of them would be taken for its, and
-// the token of one would end it.
-void require_open_scope(const RecordsTable &table, const text *scope);
 
 TimestampTz lease_deadline(const ScopeSettings &settings, const Interval *lease, TimestampTz now);
 TimestampTz retain_deadline(const ScopeSettings &settings, const Interval *retain, TimestampTz now);
