@@ -2,6 +2,7 @@
 
 #include "server/prelude.hpp"
 #include "server/statement.hpp"
+#include "streams/refusal.hpp"
 
 namespace idem::streams {
 
@@ -68,10 +69,7 @@ bool look(const StreamTables &tables, Datum *id, Row *row) {
   Row known;
   if (IsolationUsesXactSnapshot() &&
       (!find(look_statement, tables.home, id, &known) || !same_bytes(row->tuple, known.tuple)))
-    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                    errmsg("could not serialize access: the producer changed after this "
-                           "transaction's snapshot"),
-                    errhint("Retry the transaction.")));
+    refuse_changed();
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "server/prelude.hpp"
 #include "server/row_access.hpp"
+#include "streams/refusal.hpp"
 
 namespace idem::streams {
 
@@ -81,14 +82,6 @@ bool find(const Row &row) {
   const server::Met met = server::find_by_index(row.place, key_of(row), &root, &entries);
   if (met == server::Met::row) take_hint(row, root);
   return met == server::Met::row || (entries && server::find_committed(row.place, key_of(row)));
-}
-
-[[noreturn]] void refuse_changed() {
-  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("could not serialize access: the producer changed after this "
-                         "transaction's snapshot"),
-                  errhint("Retry the transaction.")));
-  pg_unreachable();
 }
 
 bool written_here(const Row &row) {

@@ -118,6 +118,14 @@ void refuse(Step step, const Producer &producer, const Policy &policy, const Req
   pg_unreachable();
 }
 
+void refuse_changed() {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("could not serialize access: the producer changed after this "
+                         "transaction's snapshot"),
+                  errhint("Retry the transaction.")));
+  pg_unreachable();
+}
+
 void refuse_reuse(const Producer &producer, const Request &request) {
   ereport(ERROR,
           (errcode(errcode_of(sqlstate::kReusedEvent)),

@@ -15,6 +15,9 @@ namespace idem::streams {
 [[noreturn]] void refuse(Step step, const Producer &producer, const Policy &policy,
                          const Request &request, std::int64_t first_new);
 
+// A transaction-wide snapshot does not show what the producer is now.
+[[noreturn]] void refuse_changed();
+
 [[noreturn]] void refuse_reuse(const Producer &producer, const Request &request);
 
 // A number whose result cannot be kept because it was not accepted.
