@@ -6,6 +6,7 @@
 #include "locks/manager.hpp"
 #include "locks/registry.hpp"
 #include "records/queue.hpp"
+#include "server/advisory.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
@@ -76,7 +77,7 @@ void add_entry(const idem::server::Rows &rows, const RegisteredNames &all, Entry
 // A session may hold a lock in both ways at once.
 void add_lock(const idem::server::Rows &rows, const RegisteredNames &all,
               const LockInstanceData &lock) {
-  const std::uint64_t number = idem::locks::number_of(lock.locktag);
+  const std::uint64_t number = idem::server::number_of(lock.locktag);
   if (lock.locktag.locktag_field4 == idem::records::kLineClass) {
     add(rows, {"queue", number, lock.pid, lock.holdMask != 0, nullptr, nullptr});
     return;

@@ -3,6 +3,7 @@
 #include "locks/manager.hpp"
 #include "locks/registry.hpp"
 #include "locks/settings.hpp"
+#include "server/advisory.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
 
@@ -121,7 +122,7 @@ KnownName *find_known(const LockName &name) {
 }
 
 LOCKTAG tag_of(const KnownName &known) {
-  return tag_of(known.number, registry_available() ? kRegisteredClass : kHashedClass);
+  return server::advisory_tag(known.number, registry_available() ? kRegisteredClass : kHashedClass);
 }
 
 void forget_unless_held(const LockName &name) {

@@ -6,13 +6,6 @@
 
 namespace idem::locks {
 
-LOCKTAG tag_of(std::uint64_t number, std::uint16_t lock_class) {
-  LOCKTAG tag;
-  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, static_cast<uint32>(number >> 32),
-                       static_cast<uint32>(number), lock_class);
-  return tag;
-}
-
 bool holds(const LOCKTAG &tag, Kind kind) {
   return server::holds_lock(&tag, mode_of(kind));
 }

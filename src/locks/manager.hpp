@@ -12,7 +12,7 @@ namespace idem::locks {
 
 enum class Kind : std::uint8_t { session, transaction };
 
-// Classes of their own among advisory locks: SQL uses 1 and 2.
+// Their classes among advisory locks.
 inline constexpr std::uint16_t kHashedClass = 0x1DC;      // by a hash of the name
 inline constexpr std::uint16_t kRegisteredClass = 0x1DD;  // by the name's serial number
 
@@ -21,13 +21,6 @@ inline constexpr std::uint16_t kRegisteredClass = 0x1DD;  // by the name's seria
 // pg_advisory_unlock_all).
 constexpr LOCKMODE mode_of(Kind kind) {
   return kind == Kind::session ? ExclusiveLock : AccessExclusiveLock;
-}
-
-LOCKTAG tag_of(std::uint64_t number, std::uint16_t lock_class);
-
-// The 64 bits that tag_of was given.
-inline std::uint64_t number_of(const LOCKTAG &tag) {
-  return (static_cast<std::uint64_t>(tag.locktag_field2) << 32) | tag.locktag_field3;
 }
 
 bool holds(const LOCKTAG &tag, Kind kind);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/advisory.hpp"
 #include "server/lock_owner.hpp"
 #include "server/prelude.hpp"
 #include "server/statement.hpp"
@@ -11,11 +12,7 @@ namespace idem::records {
 namespace {
 
 LOCKTAG tag_of(const Identity &id) {
-  const std::uint64_t line = line_of(id);
-  LOCKTAG tag;
-  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, static_cast<uint32>(line >> 32),
-                       static_cast<uint32>(line), kLineClass);
-  return tag;
+  return server::advisory_tag(line_of(id), kLineClass);
 }
 
 bool take_place(const LOCKTAG &tag, bool dont_wait) {
