@@ -197,7 +197,6 @@ TOOL_PURE_SOURCES = tool/backoff.cpp \
 
 TOOL_SOURCES = tool/asking.cpp \
 	tool/claim.cpp \
-	tool/degrading.cpp \
 	tool/descendants.cpp \
 	tool/descriptor.cpp \
 	tool/durable_lock.cpp \
@@ -216,6 +215,7 @@ TOOL_SOURCES = tool/asking.cpp \
 	tool/operator_session.cpp \
 	tool/options.cpp \
 	tool/output.cpp \
+	tool/protected_run.cpp \
 	tool/records.cpp \
 	tool/renewal.cpp \
 	tool/report.cpp \

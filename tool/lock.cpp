@@ -1,9 +1,9 @@
 #include <csignal>
 
 #include "tool/commands.hpp"
-#include "tool/degrading.hpp"
 #include "tool/durable_lock.hpp"
 #include "tool/exit_codes.hpp"
+#include "tool/protected_run.hpp"
 #include "tool/run.hpp"
 #include "tool/settling.hpp"
 #include "tool/sql_values.hpp"
@@ -13,17 +13,14 @@ namespace idem::tool {
 
 namespace {
 
-class Locking {
+class Locking final : private ProtectedRun {
  public:
-  explicit Locking(const LockOptions &options)
-      : options_(options),
-        report_(std::make_shared<Report>(options.verbose, options.json)),
-        session_(std::make_shared<Session>(options.conninfo, *report_)) {}
+  explicit Locking(const LockOptions &options) : ProtectedRun(options), options_(options) {}
 
-  int run();
+  int run() { return run_or_go_on(options_, "lock:" + options_.name); }
 
  private:
-  int run_locked(Asker &asker);
+  int run_on_server(Asker &asker) override;
   int conflict(const Grant &grant);
   int work(const DurableLock &lock, const Grant &grant);
   int settle(const DurableLock &lock, const Grant &grant, const Completion &completion);
@@ -31,31 +28,9 @@ class Locking {
   std::string named() const { return "lock \"" + options_.name + "\""; }
 
   const LockOptions options_;
-  const std::shared_ptr<Report> report_;
-  const std::shared_ptr<Session> session_;
-  std::optional<SignalPipe> signals_;
-  Extension extension_;
 };
 
-int Locking::run() {
-  std::optional<Unavailable> unavailable;
-  try {
-    extension_ = open_extension(*session_, kConnectTimeout);
-  } catch (const Unavailable &reason) {
-    unavailable = reason;
-  }
-  signals_.emplace(std::vector<int>(std::begin(kForwarded), std::end(kForwarded)));
-  std::signal(SIGPIPE, SIG_IGN);
-  Asker asker(*session_, *signals_, *report_);
-  try {
-    if (!unavailable) return run_locked(asker);
-  } catch (const Unavailable &reason) {
-    unavailable = reason;
-  }
-  return go_on_without(*unavailable, options_, "lock:" + options_.name, *signals_, asker, report_);
-}
-
-int Locking::run_locked(Asker &asker) {
+int Locking::run_on_server(Asker &asker) {
   DurableLock lock(options_, extension_, *session_, asker);
   const Grant grant = lock.take();
   return grant.acquired ? work(lock, grant) : conflict(grant);

@@ -3,9 +3,9 @@
 
 #include "tool/claim.hpp"
 #include "tool/commands.hpp"
-#include "tool/degrading.hpp"
 #include "tool/exit_codes.hpp"
 #include "tool/operator_session.hpp"
+#include "tool/protected_run.hpp"
 #include "tool/run.hpp"
 #include "tool/settling.hpp"
 #include "tool/sql_values.hpp"
@@ -19,17 +19,14 @@ namespace {
 // Nobody means that many.
 constexpr long kMostReruns = 100000;
 
-class Once {
+class Once final : private ProtectedRun {
  public:
-  explicit Once(const OnceOptions &options)
-      : options_(options),
-        report_(std::make_shared<Report>(options.verbose, options.json)),
-        session_(std::make_shared<Session>(options.conninfo, *report_)) {}
+  explicit Once(const OnceOptions &options) : ProtectedRun(options), options_(options) {}
 
-  int run();
+  int run() { return run_or_go_on(options_, local_name()); }
 
  private:
-  int run_claimed(Asker &asker);
+  int run_on_server(Asker &asker) override;
   Claim claim(Claimant &claimant);
   int answer(const Claim &claim);
   int replay(const Claim &claim);
@@ -42,10 +39,6 @@ class Once {
   Json fields(const Claim &claim) const;
 
   const OnceOptions options_;
-  const std::shared_ptr<Report> report_;
-  const std::shared_ptr<Session> session_;
-  std::optional<SignalPipe> signals_;
-  Extension extension_;
   long number_ = 1;
 };
 
@@ -59,25 +52,7 @@ std::string named(const Claim &claim) {
   return "\"" + claim.key + "\"";
 }
 
-int Once::run() {
-  std::optional<Unavailable> unavailable;
-  try {
-    extension_ = open_extension(*session_, kConnectTimeout);
-  } catch (const Unavailable &reason) {
-    unavailable = reason;
-  }
-  signals_.emplace(std::vector<int>(std::begin(kForwarded), std::end(kForwarded)));
-  std::signal(SIGPIPE, SIG_IGN);
-  Asker asker(*session_, *signals_, *report_);
-  try {
-    if (!unavailable) return run_claimed(asker);
-  } catch (const Unavailable &reason) {
-    unavailable = reason;
-  }
-  return go_on_without(*unavailable, options_, local_name(), *signals_, asker, report_);
-}
-
-int Once::run_claimed(Asker &asker) {
+int Once::run_on_server(Asker &asker) {
   Claimant claimant(options_, extension_, *session_, asker);
   const Claim claimed = claim(claimant);
   return claimed.outcome == "started" ? work(claimant, claimed) : answer(claimed);

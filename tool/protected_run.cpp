@@ -1,4 +1,6 @@
-#include "tool/degrading.hpp"
+#include "tool/protected_run.hpp"
+
+#include <csignal>
 
 #include "tool/exit_codes.hpp"
 #include "tool/local_lock.hpp"
@@ -11,8 +13,6 @@ int run_unprotected(const RunOptions &options, SignalPipe &signals,
                     const std::shared_ptr<Report> &report) {
   return run_command(options, std::nullopt, {}, nullptr, signals, report).ending.status;
 }
-
-}  // namespace
 
 int go_on_without(const Unavailable &reason, const RunOptions &options, const std::string &name,
                   SignalPipe &signals, Asker &asker, const std::shared_ptr<Report> &report) {
@@ -43,6 +43,30 @@ int go_on_without(const Unavailable &reason, const RunOptions &options, const st
     return options.conflict_exit_code;
   }
   return run_unprotected(options, signals, report);
+}
+
+}  // namespace
+
+ProtectedRun::ProtectedRun(const CommonOptions &options)
+    : report_(std::make_shared<Report>(options.verbose, options.json)),
+      session_(std::make_shared<Session>(options.conninfo, *report_)) {}
+
+int ProtectedRun::run_or_go_on(const RunOptions &options, const std::string &local_name) {
+  std::optional<Unavailable> unavailable;
+  try {
+    extension_ = open_extension(*session_, kConnectTimeout);
+  } catch (const Unavailable &reason) {
+    unavailable = reason;
+  }
+  signals_.emplace(std::vector<int>(std::begin(kForwarded), std::end(kForwarded)));
+  std::signal(SIGPIPE, SIG_IGN);
+  Asker asker(*session_, *signals_, *report_);
+  try {
+    if (!unavailable) return run_on_server(asker);
+  } catch (const Unavailable &reason) {
+    unavailable = reason;
+  }
+  return go_on_without(*unavailable, options, local_name, *signals_, asker, report_);
 }
 
 }  // namespace idem::tool
