@@ -4,6 +4,7 @@
 #include "cleanup/purge.hpp"
 #include "cleanup/removal.hpp"
 #include "cleanup/settings.hpp"
+#include "records/archive.hpp"
 #include "server/compat.hpp"
 #include "server/prelude.hpp"
 
@@ -55,11 +56,17 @@ Opening open_current(const Premises &premises, const Sweep &sweep, LeafUse use, 
   return open_leaf(*rule, current_leaf(sweep), use, leaf);
 }
 
-// An archive may be about to be dropped, with the schema it shares with the table.
+// The archive may be about to be dropped, with the schema or the extension.
+bool lock_archive(const Premises &premises, const Rule &rule) {
+  Oid archive = rule.archive;
+  if (rule.records && records::archives_records(premises.home)) archive = premises.archive;
+  return !OidIsValid(archive) || ConditionalLockRelationOid(archive, RowExclusiveLock);
+}
+
 Opening open_for_batch(const Premises &premises, const Sweep &sweep, Rule *rule, Leaf *leaf) {
   const Opening opening = open_current(premises, sweep, LeafUse::expire_at_once, rule, leaf);
-  if (opening != Opening::open || !OidIsValid(rule->archive)) return opening;
-  return ConditionalLockRelationOid(rule->archive, RowExclusiveLock) ? opening : Opening::busy;
+  if (opening != Opening::open) return opening;
+  return lock_archive(premises, *rule) ? opening : Opening::busy;
 }
 
 void run_batch(const Premises &premises, Batch &batch) {
@@ -136,19 +143,29 @@ void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int co
   rest(visit, batch.rows, since);
 }
 
+// Until the next visit.
+void leave_locked(Sweep &sweep) {
+  sweep.met_locked_leaf = true;
+  sweep.progress = Progress::finished;
+}
+
 // Rows go by SQL where their addresses mean nothing.
 void purge_records(Visit &visit, Sweep &sweep) {
   const int limit = batch_rows(sweep);
   for (int i = 0; i < batches_of_turn(sweep) && !over(visit); i++) {
     const TimestampTz since = GetCurrentTimestamp();
     std::int64_t rows = 0;
+    bool locked = true;
     const bool done = transact(
         visit,
-        [&sweep, &rows, limit](const Premises &premises) {
-          rows = purge(premises, sweep.now, limit);
+        [&sweep, &rows, &locked, limit](const Premises &premises) {
+          locked = ConditionalLockRelationOid(premises.records, RowExclusiveLock) &&
+                   lock_archive(premises, sweep.rule);
+          if (locked) rows = purge(premises, sweep.now, limit);
         },
         &sweep.mishap);
     if (!done) return fail(sweep);
+    if (!locked) return leave_locked(sweep);
     pgstat_report_stat(false);
     sweep.rows += rows;
     if (rows > 0) note(sweep, rows);

@@ -24,12 +24,18 @@ constexpr Kept kArchive = {&records::kArchive, records::archives_records,
                            &settings.archive_retention};
 constexpr Kept kHistory = {&machines::kHistory, keeps_history, &settings.history_retention};
 
+// Whoever holds it may want the extension next, and be in a deadlock with whoever waits for it.
+bool lock_parent(const Kept &kept, const server::Home &home) {
+  return ConditionalLockRelationOid(get_relname_relid(kept.table->name, home.schema),
+                                    AccessShareLock);
+}
+
 // In a transaction of its own, as it locks out whoever writes to the default partition.
 bool make_months(Visit &visit, const Kept &kept, Mishap *mishap) {
   return transact(
       visit,
       [&visit, &kept](const Premises &premises) {
-        if (kept.wanted(premises.home))
+        if (lock_parent(kept, premises.home) && kept.wanted(premises.home))
           (void)server::try_to_provide_partitions(*kept.table, premises.home, visit.started_at);
       },
       mishap);
@@ -44,6 +50,7 @@ bool drop_months(Visit &visit, const Kept &kept, Mishap *mishap) {
     const bool done = transact(
         visit,
         [&visit, &kept, result](const Premises &premises) {
+          if (!lock_parent(kept, premises.home)) return;
           *result = server::drop_old_partition(*kept.table, premises.home, visit.started_at,
                                                *kept.retention);
         },

@@ -31,6 +31,11 @@ SELECT idem_scope_set('default', on_expiry => 'archive');
 CREATE TABLE kept (id integer, at timestamptz);
 CREATE TABLE items (id integer, at timestamptz);
 CREATE INDEX ON items (at);
+SELECT idem_machine_define('door', 'stateDiagram-v2
+	[*] --> open
+	open --> shut');
+CREATE TABLE doors (id integer PRIMARY KEY, state text);
+SELECT idem_machine_attach('doors', 'state', 'door', history => true);
 SELECT idem_expire_attach('items', 'at', '0', action => 'archive', archive => 'kept');
 SQL
 
@@ -48,7 +53,9 @@ sub passes_by
 	return;
 }
 
-for my $table (qw(home.idem_expiries home.idem_scopes home.idem_cleanup_paused home.idem_records home.idem_producers items kept))
+for my $table (
+	map({ "home.idem_$_" } qw(expiries scopes cleanup_paused records producers archive history)),
+	'items', 'kept')
 {
 	# A visit learns when these expire, and the next one comes then.
 	run(<<'SQL');
@@ -61,7 +68,7 @@ SQL
 	wait_until($node, 'NOT EXISTS (SELECT FROM items) AND NOT EXISTS (SELECT FROM home.idem_records)',
 		"all is gone, after $table");
 }
-is(run('SELECT count(*) FROM kept'), 7, 'with the lock gone all rows go');
+is(run('SELECT count(*) FROM kept'), 9, 'with the lock gone all rows go');
 
 # In the middle of a batch. A lock would not be waited for longer than a second.
 run(<<'SQL');
