@@ -38,8 +38,9 @@ const char *shown(Millis time) {
               lead.ids - lead.clock, name),
        errdetail("The last id would be of %s, and idem.max_clock_back allows %d ms.",
                  pstrdup(shown(lead.ids)), idem::ids::settings.max_clock_back),
-       errhint("Set the clock right, or wait; or raise idem.max_clock_back, so that ids count on "
-               "ahead of the clock. Setting the sequence back could repeat ids.")));
+       errhint("Wait, if more than 4096 ids a millisecond were drawn; or set the clock right; or "
+               "raise idem.max_clock_back, so that ids count on ahead of the clock. Setting the "
+               "sequence back could repeat ids.")));
   pg_unreachable();
 }
 
