@@ -9,6 +9,7 @@
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "server/rows.hpp"
 
 namespace {
 
@@ -75,9 +76,8 @@ NumberedLocks required_numbers(FunctionCallInfo fcinfo) {
 }
 
 // The first of them that can be had at once; null when none can.
-const NumberedLock *take_one(const RecordsTable &table, const NumberedChoice &choice,
-                             BeginRequest request, Claim *claim) {
-  const ScopeSettings settings = idem::locks::lock_settings(table);
+const NumberedLock *take_one(const RecordsTable &table, const ScopeSettings &settings,
+                             const NumberedChoice &choice, BeginRequest request, Claim *claim) {
   for (uint64 i = 0; i < choice.count; i++) {
     request.id = idem::locks::durable_lock(choice.locks[i].name);
     *claim = idem::records::begin(table, request, settings);
@@ -87,9 +87,6 @@ const NumberedLock *take_one(const RecordsTable &table, const NumberedChoice &ch
 }
 
 Datum answer(FunctionCallInfo fcinfo, const NumberedLock *taken, const Claim &claim) {
-  TupleDesc descriptor;
-  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
   Datum values[kColumns] = {BoolGetDatum(taken != nullptr)};
   bool nulls[kColumns] = {false, true, true, true, true, true};
   if (taken != nullptr) {
@@ -100,7 +97,7 @@ Datum answer(FunctionCallInfo fcinfo, const NumberedLock *taken, const Claim &cl
     values[5] = claim.lease_expires_at.value;
     memset(nulls, 0, sizeof(nulls));
   }
-  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+  return idem::server::row_datum(fcinfo, values, nulls);
 }
 
 }  // namespace
@@ -116,10 +113,10 @@ IDEM_FUNCTION(idem_node_claim) {
   request.owner = idem::records::read_owner(fcinfo, 4);
   request.lock = &terms;
   const RecordsTable table = idem::locks::locks_table(fcinfo, AccessShareLock);
-  // Whoever may not use the scope learns nothing of it.
-  (void)idem::locks::lock_settings(table);
+  // Before the search: whoever may not use the scope learns nothing of it.
+  const ScopeSettings settings = idem::locks::lock_settings(table);
   Claim claim = {};
   const NumberedLock *taken =
-      take_one(table, idem::locks::free_locks(table, numbers), request, &claim);
+      take_one(table, settings, idem::locks::free_locks(table, numbers), request, &claim);
   return answer(fcinfo, taken, claim);
 }

@@ -8,6 +8,7 @@
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "server/rows.hpp"
 
 namespace {
 
@@ -28,13 +29,10 @@ Id required_id(FunctionCallInfo fcinfo, int number) {
 IDEM_FUNCTION(idem_snowflake_parts) {
   const auto parts = idem::ids::unpack(required_id(fcinfo, 0));
   const auto epoch = idem::ids::epoch_of(PG_GETARG_OID(1));
-  TupleDesc descriptor;
-  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
   Datum values[] = {TimestampTzGetDatum(idem::ids::timestamp_of(parts.time + epoch)),
                     Int32GetDatum(parts.node), Int32GetDatum(parts.counter)};
   bool nulls[] = {false, false, false};
-  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+  return idem::server::row_datum(fcinfo, values, nulls);
 }
 
 // Infinite times are beyond all ids, too.

@@ -276,15 +276,12 @@ Call read_call(FunctionCallInfo fcinfo) {
 }
 
 Datum fired_datum(FunctionCallInfo fcinfo, const Fired &fired) {
-  TupleDesc descriptor;
-  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "idem_fire must return a row");
   Datum values[] = {CStringGetTextDatum(fired.outcome),
                     fired.from == nullptr ? Datum{0} : CStringGetTextDatum(fired.from),
                     fired.to == nullptr ? Datum{0} : CStringGetTextDatum(fired.to),
                     Int32GetDatum(fired.version)};
   bool nulls[] = {false, fired.from == nullptr, fired.to == nullptr, false};
-  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+  return idem::server::row_datum(fcinfo, values, nulls);
 }
 
 const Attachment *attachment_for(FunctionCallInfo fcinfo, Relation relation, int col) {

@@ -44,4 +44,13 @@ Rows begin_rows(FunctionCallInfo fcinfo) {
   return rows;
 }
 
+Datum row_datum(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls) {
+  TupleDesc descriptor;
+  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  // Older servers do not say that they only read the values.
+  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), const_cast<Datum *>(values),
+                                           const_cast<bool *>(nulls)));
+}
+
 }  // namespace idem::server

@@ -1,4 +1,4 @@
-// Returning a set of rows from an SQL-callable function.
+// Returning rows from an SQL-callable function.
 
 #pragma once
 
@@ -18,5 +18,8 @@ struct Rows {
 // Prepares a function that returns a set to do so, of rows or of single values; its own return
 // value does not count then. Raises 0A000 where the caller cannot take a set.
 Rows begin_rows(FunctionCallInfo fcinfo);
+
+// The row of a function that returns one.
+Datum row_datum(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
 
 }  // namespace idem::server

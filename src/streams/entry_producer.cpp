@@ -3,6 +3,7 @@
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "server/rows.hpp"
 #include "streams/call.hpp"
 #include "streams/limits.hpp"
 #include "streams/progress.hpp"
@@ -19,11 +20,8 @@ IDEM_FUNCTION(idem_producer) {
   const idem::streams::Registration registration = idem::streams::register_producer(
       tables, stream, producer, settings.retain, GetCurrentTimestamp());
 
-  TupleDesc descriptor;
-  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
   Datum values[] = {Int64GetDatum(registration.id), Int32GetDatum(registration.epoch),
                     Int64GetDatum(registration.last_seq)};
   bool nulls[] = {false, false, false};
-  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+  return idem::server::row_datum(fcinfo, values, nulls);
 }
