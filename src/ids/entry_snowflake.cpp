@@ -82,8 +82,12 @@ struct Draw {
   bool allowed() const { return now >= 0 && end && !too_far_ahead(); }
 };
 
-Draw next_draw(Id given, Millis now, int node, std::int64_t count) {
-  Draw draw = {given, now, idem::ids::next_id(given, now, node), std::nullopt};
+Draw next_draw(const OpenGenerator &open, const idem::ids::LastId &last, Millis clock,
+               std::int64_t count) {
+  const Id given = idem::ids::given(last, open.generator->start);
+  const Millis now = clock - open.generator->epoch;
+  Draw draw = {given, now, idem::ids::next_id(given, now, idem::ids::settings.node_id),
+               std::nullopt};
   if (draw.first) draw.end = idem::ids::later_id(*draw.first, count - 1);
   return draw;
 }
@@ -104,21 +108,15 @@ Draw next_draw(Id given, Millis now, int node, std::int64_t count) {
   refuse_end(open);
 }
 
-Draw draw_at(const OpenGenerator &open, const idem::ids::LastId &last, Millis now,
-             std::int64_t count) {
-  return next_draw(idem::ids::given(last, open.generator->start), now - open.generator->epoch,
-                   idem::ids::settings.node_id, count);
-}
-
 // Gives `count` ids, one after the other, and returns the first.
 Id draw(const OpenGenerator &open, std::int64_t count) {
   require_node();
   // Before others have to wait for us.
-  const Millis now = idem::ids::now_millis();
+  const Millis clock = idem::ids::now_millis();
   auto last = idem::ids::lock_last_id(open.relation);
-  Draw draw = draw_at(open, last, now, count);
+  Draw draw = next_draw(open, last, clock, count);
   // Others may have gone on while we waited for them.
-  if (!draw.allowed()) draw = draw_at(open, last, idem::ids::now_millis(), count);
+  if (!draw.allowed()) draw = next_draw(open, last, idem::ids::now_millis(), count);
   if (!draw.allowed()) {
     // Nobody waits for the page while a message is made.
     idem::ids::unlock_last_id(last);
