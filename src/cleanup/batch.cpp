@@ -175,15 +175,15 @@ bool has_place(const FormData_pg_attribute *attribute, Oid archive) {
 
 std::int64_t expire(const Premises &premises, const Leaf &leaf, TimestampTz now,
                     const ItemPointerData *tids, int count) {
-  if (may_remove_directly(premises, leaf)) return remove_at(leaf, now, tids, count);
+  if (may_remove_directly(leaf)) return remove_at(leaf, now, tids, count);
   const Datum limit = expired_up_to(*leaf.rule, leaf.type, now);
   const Datum array = array_of(tids, count);
-  if (leaf.rule->records && records::archives_records(premises.home)) {
+  if (!OidIsValid(leaf.rule->archive))
+    return execute_as_owner(leaf, deletion(leaf), limit, array).gone;
+  if (leaf.rule->records) {
     server::provide_partitions(records::kArchive, premises.home, now);
     return execute_as_owner(leaf, move_records(premises, leaf), limit, array).gone;
   }
-  if (!OidIsValid(leaf.rule->archive))
-    return execute_as_owner(leaf, deletion(leaf), limit, array).gone;
   const Moved moved = execute_as_owner(leaf, move_to_archive(leaf), limit, array);
   require_kept(leaf, moved);
   return moved.gone;

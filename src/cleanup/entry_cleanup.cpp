@@ -56,9 +56,10 @@ void make_months_of_history(const Premises &premises) {
 
 // Rows go by SQL where their addresses mean nothing.
 std::int64_t purge_records(const Premises &premises, std::int64_t limit) {
-  const idem::cleanup::Rule rule = idem::cleanup::rule_for_records(premises);
+  idem::cleanup::Rule rule;
+  (void)idem::cleanup::hold_rule(premises, premises.records, &rule);
   if (!idem::cleanup::has_addresses(premises.records))
-    return idem::cleanup::purge(premises, GetCurrentTimestamp(), limit);
+    return idem::cleanup::purge(premises, rule, GetCurrentTimestamp(), limit);
   return idem::cleanup::run_leaf(premises, rule, premises.records, limit).rows;
 }
 

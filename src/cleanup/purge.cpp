@@ -42,8 +42,9 @@ Statement move_statement = {DOOMED
 
 }  // namespace
 
-std::int64_t purge(const Premises &premises, TimestampTz now, std::int64_t limit) {
-  const bool archiving = records::archives_records(premises.home);
+std::int64_t purge(const Premises &premises, const Rule &rule, TimestampTz now,
+                   std::int64_t limit) {
+  const bool archiving = OidIsValid(rule.archive);
   if (archiving) server::provide_partitions(records::kArchive, premises.home, now);
   Datum values[] = {TimestampTzGetDatum(now), Int64GetDatum(limit)};
   return static_cast<std::int64_t>(server::execute(archiving ? move_statement : delete_statement,

@@ -1,6 +1,5 @@
 #include "cleanup/removal.hpp"
 
-#include "records/archive.hpp"
 #include "server/owner.hpp"
 #include "server/prelude.hpp"
 
@@ -75,10 +74,8 @@ void remove_row(TupleTableSlot *slot, void *argument) {
 
 }  // namespace
 
-bool may_remove_directly(const Premises &premises, const Leaf &leaf) {
-  if (leaf.rule->records ? records::archives_records(premises.home)
-                         : OidIsValid(leaf.rule->archive))
-    return false;
+bool may_remove_directly(const Leaf &leaf) {
+  if (OidIsValid(leaf.rule->archive)) return false;
   if (pg_class_aclcheck(leaf.relation, leaf.owner, ACL_DELETE) != ACLCHECK_OK) return false;
   Relation heap = table_open(leaf.relation, NoLock);
   const bool simple = heap->rd_rel->relam == HEAP_TABLE_AM_OID && heap->rd_rules == nullptr &&

@@ -6,13 +6,12 @@
 #include <cstdint>
 
 #include "cleanup/leaf.hpp"
-#include "cleanup/premises.hpp"
 #include "server/prelude.hpp"
 
 namespace idem::cleanup {
 
 // Whether that gives what DELETE would: no trigger on it, no rule, no archive, and the owner may.
-bool may_remove_directly(const Premises &premises, const Leaf &leaf);
+bool may_remove_directly(const Leaf &leaf);
 
 struct Removed {
   std::int64_t rows;

@@ -1,5 +1,6 @@
 #include "cleanup/rules.hpp"
 
+#include "records/archive.hpp"
 #include "server/inheritance.hpp"
 #include "server/prelude.hpp"
 #include "server/settings.hpp"
@@ -147,13 +148,19 @@ bool may_have_rows(Oid relation) {
          get_rel_persistence(relation) != RELPERSISTENCE_TEMP;
 }
 
-}  // namespace
-
 Rule rule_for_records(const Premises &premises) {
   Rule rule = rule_for(premises.records);
   rule.records = true;
   return rule;
 }
+
+Rule held_rule_for_records(const Premises &premises) {
+  Rule rule = rule_for_records(premises);
+  if (records::archives_records(premises.home)) rule.archive = premises.archive;
+  return rule;
+}
+
+}  // namespace
 
 Rule rule_for_producers(const Premises &premises) {
   return rule_for(premises.producers);
@@ -170,7 +177,8 @@ List *rules_of(const Premises &premises) {
 
 bool hold_rule(const Premises &premises, Oid table, Rule *rule) {
   if (table == premises.records || table == premises.producers) {
-    *rule = table == premises.records ? rule_for_records(premises) : rule_for_producers(premises);
+    *rule =
+        table == premises.records ? held_rule_for_records(premises) : rule_for_producers(premises);
     return true;
   }
   Datum values[] = {ObjectIdGetDatum(table)};

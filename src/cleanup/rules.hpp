@@ -15,7 +15,7 @@ struct Rule {
   AttrNumber column;  // the time from which rows count
   Interval after;
   int batch;    // rows for one transaction; 0: as idem.cleanup_batch says
-  Oid archive;  // where rows go instead, or InvalidOid: nowhere
+  Oid archive;  // where rows go instead, or InvalidOid: nowhere; of records, once it is held
   bool held;    // restored from a dump, and nobody has said yet that the restore is complete
 };
 
@@ -23,7 +23,6 @@ struct Rule {
 // longer exist are left out. Call inside a transaction.
 List *rules_of(const Premises &premises);
 
-Rule rule_for_records(const Premises &premises);
 Rule rule_for_producers(const Premises &premises);
 
 // Whether rows of idem_records can be told by their addresses: it is an ordinary table here, and

@@ -4,7 +4,6 @@
 #include "cleanup/purge.hpp"
 #include "cleanup/removal.hpp"
 #include "cleanup/settings.hpp"
-#include "records/archive.hpp"
 #include "server/compat.hpp"
 #include "server/prelude.hpp"
 
@@ -57,16 +56,14 @@ Opening open_current(const Premises &premises, const Sweep &sweep, LeafUse use, 
 }
 
 // The archive may be about to be dropped, with the schema or the extension.
-bool lock_archive(const Premises &premises, const Rule &rule) {
-  Oid archive = rule.archive;
-  if (rule.records && records::archives_records(premises.home)) archive = premises.archive;
-  return !OidIsValid(archive) || ConditionalLockRelationOid(archive, RowExclusiveLock);
+bool lock_archive(const Rule &rule) {
+  return !OidIsValid(rule.archive) || ConditionalLockRelationOid(rule.archive, RowExclusiveLock);
 }
 
 Opening open_for_batch(const Premises &premises, const Sweep &sweep, Rule *rule, Leaf *leaf) {
   const Opening opening = open_current(premises, sweep, LeafUse::expire_at_once, rule, leaf);
   if (opening != Opening::open) return opening;
-  return lock_archive(premises, *rule) ? opening : Opening::busy;
+  return lock_archive(*rule) ? opening : Opening::busy;
 }
 
 void run_batch(const Premises &premises, Batch &batch) {
@@ -143,38 +140,6 @@ void expire_rows(Visit &visit, Sweep &sweep, const ItemPointerData *tids, int co
   rest(visit, batch.rows, since);
 }
 
-// Until the next visit.
-void leave_locked(Sweep &sweep) {
-  sweep.met_locked_leaf = true;
-  sweep.progress = Progress::finished;
-}
-
-// Rows go by SQL where their addresses mean nothing.
-void purge_records(Visit &visit, Sweep &sweep) {
-  const int limit = batch_rows(sweep);
-  for (int i = 0; i < batches_of_turn(sweep) && !over(visit); i++) {
-    const TimestampTz since = GetCurrentTimestamp();
-    std::int64_t rows = 0;
-    bool locked = true;
-    const bool done = transact(
-        visit,
-        [&sweep, &rows, &locked, limit](const Premises &premises) {
-          locked = ConditionalLockRelationOid(premises.records, RowExclusiveLock) &&
-                   lock_archive(premises, sweep.rule);
-          if (locked) rows = purge(premises, sweep.now, limit);
-        },
-        &sweep.mishap);
-    if (!done) return fail(sweep);
-    if (!locked) return leave_locked(sweep);
-    pgstat_report_stat(false);
-    sweep.rows += rows;
-    if (rows > 0) note(sweep, rows);
-    if (rows < limit && visit.entry == Entry::open) sweep.progress = Progress::finished;
-    if (sweep.progress != Progress::under_way) return;
-    rest(visit, rows, since);
-  }
-}
-
 struct Search {
   Sweep *sweep;
   Addresses *addresses;
@@ -216,6 +181,33 @@ void pass_over_locked(Sweep &sweep) {
   next_leaf(sweep);
 }
 
+// Rows go by SQL where their addresses mean nothing.
+void purge_records(Visit &visit, Sweep &sweep) {
+  const int limit = batch_rows(sweep);
+  for (int i = 0; i < batches_of_turn(sweep) && !over(visit); i++) {
+    const TimestampTz since = GetCurrentTimestamp();
+    std::int64_t rows = 0;
+    bool locked = true;
+    const bool done = transact(
+        visit,
+        [&sweep, &rows, &locked, limit](const Premises &premises) {
+          Rule rule;
+          (void)hold_rule(premises, premises.records, &rule);
+          locked = ConditionalLockRelationOid(rule.table, RowExclusiveLock) && lock_archive(rule);
+          if (locked) rows = purge(premises, rule, sweep.now, limit);
+        },
+        &sweep.mishap);
+    if (!done) return fail(sweep);
+    if (!locked) return pass_over_locked(sweep);
+    pgstat_report_stat(false);
+    sweep.rows += rows;
+    if (rows > 0) note(sweep, rows);
+    if (rows < limit && visit.entry == Entry::open) sweep.progress = Progress::finished;
+    if (sweep.progress != Progress::under_way) return;
+    rest(visit, rows, since);
+  }
+}
+
 struct Step {
   Sweep *sweep;
   int most;
@@ -229,7 +221,7 @@ void run_step(const Premises &premises, Step &step) {
   Rule rule;
   Leaf leaf;
   step.opening = open_current(premises, *step.sweep, LeafUse::expire_at_once, &rule, &leaf);
-  step.walked = step.opening == Opening::open && may_remove_directly(premises, leaf);
+  step.walked = step.opening == Opening::open && may_remove_directly(leaf);
   if (!step.walked) return;
   pgstat_report_activity(STATE_RUNNING, psprintf("expire rows of %s", leaf.name));
   step.removed = remove_next(leaf, step.sweep->now, &step.cursor, step.most);

@@ -26,8 +26,7 @@ constexpr Kept kHistory = {&machines::kHistory, keeps_history, &settings.history
 
 // Whoever holds it may want the extension next, and be in a deadlock with whoever waits for it.
 bool lock_parent(const Kept &kept, const server::Home &home) {
-  return ConditionalLockRelationOid(get_relname_relid(kept.table->name, home.schema),
-                                    AccessShareLock);
+  return ConditionalLockRelationOid(server::parent_of_months(*kept.table, home), AccessShareLock);
 }
 
 // In a transaction of its own, as it locks out whoever writes to the default partition.

@@ -6,6 +6,10 @@
 
 namespace idem::server {
 
+Oid parent_of_months(const MonthlyTable &table, const Home &home) {
+  return get_relname_relid(table.name, home.schema);
+}
+
 namespace {
 
 constexpr int kPatience = 1000;  // ms
@@ -43,10 +47,6 @@ Month month_of(const MonthlyTable &table, TimestampTz time) {
   return {psprintf("%s_%04d_%02d", table.name, utc.tm_year, utc.tm_mon),
           start_of_month(utc.tm_year, utc.tm_mon),
           start_of_month(last ? utc.tm_year + 1 : utc.tm_year, last ? 1 : utc.tm_mon + 1)};
-}
-
-Oid parent_of_months(const MonthlyTable &table, const Home &home) {
-  return get_relname_relid(table.name, home.schema);
 }
 
 bool is_partition(const MonthlyTable &table, const Home &home, const char *name) {

@@ -16,6 +16,8 @@ struct MonthlyTable {
   const char *month_index;  // what follows CREATE INDEX ON and the name of a new month
 };
 
+Oid parent_of_months(const MonthlyTable &table, const Home &home);
+
 // Makes the partition that takes what comes while its month has none, unless it is there: a write
 // must neither fail nor wait for a month to be made.
 void provide_default_partition(const MonthlyTable &table, const Home &home);
