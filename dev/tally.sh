@@ -46,12 +46,29 @@ regress_results() {
     ' "$1"
 }
 
-# tally_regress SUITE LOG STATUS TEST...: the tests asked for.
+# first_difference DIFFS TEST: the first line that a test should have printed and the first that it printed instead,
+# for whoever has the summary and not the file.
+first_difference() {
+    [[ -s $1 ]] || return 0
+    awk -v test="$2" '
+        /^diff / { ours = ($NF ~ "/" test "\\.out$"); missing = other = ""; next }
+        !ours || /^(---|\+\+\+) / { next }
+        /^-/ && missing == "" { missing = substr($0, 2) }
+        /^\+/ && other == "" { other = substr($0, 2) }
+        missing != "" && other != "" { exit }
+        END { if (missing other != "") printf " (expected \"%s\", got \"%s\")", missing, other }
+    ' "$1"
+}
+
+# tally_regress SUITE LOG STATUS TEST...: the tests asked for. The differences are in a directory named like the log.
 tally_regress() {
-    local suite=$1 log=$2 status=$3 test
+    local suite=$1 log=$2 status=$3 result test
     shift 3
     {
-        regress_results "$log"
+        regress_results "$log" | while read -r result test; do
+            [[ $result == passed ]] || test+=$(first_difference "${log%.log}/regression.diffs" "$test")
+            echo "$result $test"
+        done
         for test in "$@"; do
             regress_results "$log" | grep -qE "^(passed|failed) $test\$" || echo "failed $test (it did not run)"
         done
@@ -108,9 +125,13 @@ tally_program() {
     tally_closing "$name" "$log" "$status" "$closing"
 }
 
-# The lines "FAILED: ..." with which tally_report began.
+# The lines "FAILED: ..." with which the last tally_report began; it names what those before it named.
 reported_failures() {
-    awk '/^FAILED: / { lines[++n] = substr($0, 9); next }  /^[0-9]+ passed, / { for (i = 1; i <= n; i++) print lines[i] }  { n = 0 }' "$1"
+    awk '
+        /^FAILED: /          { if (ended) n = ended = 0; lines[++n] = substr($0, 9); next }
+                             { ended = 1 }
+        END                  { for (i = 1; i <= n; i++) print lines[i] }
+    ' "$1"
 }
 
 tally_closing() {
