@@ -19,6 +19,7 @@ PURE_SOURCES = src/cleanup/schedule.cpp \
 
 SERVER_SOURCES = src/module.cpp \
 	src/server/arguments.cpp \
+	src/server/described_table.cpp \
 	src/server/guard.cpp \
 	src/server/inheritance.cpp \
 	src/server/json_value.cpp \

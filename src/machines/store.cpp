@@ -1,5 +1,6 @@
 #include "machines/store.hpp"
 
+#include "server/objects.hpp"
 #include "server/owner.hpp"
 #include "server/prelude.hpp"
 
@@ -44,22 +45,13 @@ Oid owner_of_function(Oid function) {
   return owner;
 }
 
-Oid relation_named(const char *name, Oid schema) {
-  const Oid relation = get_relname_relid(name, schema);
-  if (!OidIsValid(relation))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation %s does not exist", name),
-                    errhint("It belongs to the extension pg_idem; restore it, or re-create the "
-                            "extension.")));
-  return relation;
-}
-
 }  // namespace
 
 Place place_of(Oid function) {
   Place place = {};
   place.home.schema = get_func_namespace(function);
-  place.machines = relation_named("idem_machines", place.home.schema);
-  place.history_ids = relation_named("idem_history_ids", place.home.schema);
+  place.machines = server::relation_named("idem_machines", place.home.schema);
+  place.history_ids = server::relation_named("idem_history_ids", place.home.schema);
   place.home.owner = server::owner_of(place.machines);
   place.code_owner = owner_of_function(function);
   return place;

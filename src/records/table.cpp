@@ -1,5 +1,6 @@
 #include "records/table.hpp"
 
+#include "server/described_table.hpp"
 #include "server/objects.hpp"
 #include "server/prelude.hpp"
 
@@ -20,27 +21,6 @@ constexpr const char *kColumnNames[kColumns] = {
     "expires_at", "completed_at", "fingerprint", "code",
     "result",     "body",         "checkpoint",  "checkpoint_data"};
 
-// The function that asked last, to spare the next call a look-up of its schema.
-Oid cached_for = InvalidOid;
-// Valid while its generation is the present one.
-RecordsTable cached;
-uint64 generation = 1;
-// What a change of is a new generation. Set before they are read, so that no change is missed.
-Oid watched_records = InvalidOid;
-Oid watched_key = InvalidOid;
-
-void on_relation_change(Datum, Oid relid) {
-  // DROP EXTENSION drops these too, so nothing else of the extension needs watching.
-  if (!OidIsValid(relid) || relid == watched_records || relid == watched_key) generation++;
-}
-
-void watch() {
-  static bool watching = false;
-  if (watching) return;
-  CacheRegisterRelcacheCallback(on_relation_change, Datum{0});
-  watching = true;
-}
-
 bool is_key_index(Relation index, const AttrNumber *columns) {
   const Form_pg_index form = index->rd_index;
   return index->rd_rel->relam == BTREE_AM_OID && form->indisunique && form->indisvalid &&
@@ -56,7 +36,7 @@ Oid key_index_of(Relation records, const AttrNumber *columns) {
                             [columns](Relation index) { return is_key_index(index, columns); });
 }
 
-void describe_records(RecordsTable &table) {
+void describe_columns(RecordsTable &table) {
   for (int i = 0; i < kColumns; i++)
     table.columns[i] =
         server::column_named(table.records, kTable, kColumnNames[i], kColumnTypes[i]);
@@ -67,61 +47,37 @@ void describe_records(RecordsTable &table) {
   table.direct = OidIsValid(table.primary_key);
   table.plain = table.direct && server::is_plain_table(records, kColumns);
   table_close(records, NoLock);
-  watched_key = table.primary_key;
 }
 
-RecordsTable look_up(Oid schema, LOCKMODE mode) {
-  watch();
-  RecordsTable table = {};
-  table.home.schema = schema;
-  table.records = server::lock_named(kTable, schema, mode, &watched_records);
-  table.generation = generation;
+Oid describe(RecordsTable &table) {
+  const Oid schema = table.home.schema;
   table.tokens = server::relation_named("idem_tokens", schema);
   table.scopes = server::relation_named("idem_scopes", schema);
   table.claim_type = server::type_named("idem_claim", schema);
   table.record_type = server::type_named("idem_record", schema);
-  describe_records(table);
-  cached = table;
+  describe_columns(table);
   if (on_look_up != nullptr) on_look_up();
-  return table;
+  return table.primary_key;
 }
 
-// The lock keeps everything out that would matter, but something may have come before it.
-void describe_locked(RecordsTable &table, LOCKMODE mode) {
-  const bool newest = table.home.newest;
-  while (table.generation != generation) {
-    UnlockRelationOid(table.records, mode);
-    table = look_up(table.home.schema, mode);
-  }
-  table.home.newest = newest;
-}
+server::DescribedTable<RecordsTable, &RecordsTable::records> records_tables(kTable, describe);
 
 }  // namespace
 
 void (*on_look_up)() = nullptr;
 
 RecordsTable records_table(FunctionCallInfo fcinfo, LOCKMODE mode) {
-  const Oid function = fcinfo->flinfo->fn_oid;
-  RecordsTable table = cached;
-  if (cached_for != function || cached.generation != generation) {
-    const Oid schema = get_func_namespace(function);
-    if (cached.home.schema != schema || cached.generation != generation)
-      table = look_up(schema, AccessShareLock);
-    cached_for = function;
-  }
+  RecordsTable table = records_tables.beside(fcinfo->flinfo->fn_oid);
   lock_records(table, mode);
   return table;
 }
 
 void lock_records(RecordsTable &table, LOCKMODE mode) {
-  LockRelationOid(table.records, mode);
-  describe_locked(table, mode);
+  records_tables.lock(table, mode);
 }
 
 bool try_lock_records(RecordsTable &table, LOCKMODE mode) {
-  if (!ConditionalLockRelationOid(table.records, mode)) return false;
-  describe_locked(table, mode);
-  return true;
+  return records_tables.try_lock(table, mode);
 }
 
 }  // namespace idem::records

@@ -45,7 +45,7 @@ struct RecordsTable {
   // Also nothing but our columns and indexes: no trigger, rule, CHECK or generated column, so that
   // rows may be written without the executor's help.
   bool plain;
-  // Tells a description from a later one; see lock_records.
+  // Tells a description from a later one; see server::DescribedTable.
   uint64 generation;
 };
 

@@ -36,13 +36,14 @@ struct StreamTables {
   // A plain local heap with a B-tree on producer_id and nothing but our columns and indexes: rows
   // may be read and written without SQL. Otherwise (partitioned, foreign, with triggers) SQL does.
   bool plain;
+  // Tells a description from a later one; see server::DescribedTable.
   uint64 generation;
 };
 
 // The tables next to the function being called, which must have been called through fmgr (fn_oid
 // set). idem_producers is locked in `mode` until the transaction ends, so that what is described
-// here stays true; not for NoLock, which does for whoever asks for settings only. Raises 42P01, 42704, 42703 or 42804 when the extension's objects are incomplete
-// or altered beyond use.
+// here stays true; not for NoLock, which does for whoever asks for settings only. Raises 42P01,
+// 42704, 42703 or 42804 when the extension's objects are incomplete or altered beyond use.
 StreamTables stream_tables(FunctionCallInfo fcinfo, LOCKMODE mode);
 
 }  // namespace idem::streams
