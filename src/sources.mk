@@ -151,13 +151,13 @@ SERVER_SOURCES = src/module.cpp \
 	src/streams/table.cpp \
 	src/tables/arguments.cpp \
 	src/tables/descriptions.cpp \
+	src/tables/plans.cpp \
 	src/tables/row.cpp \
 	src/tables/triggers.cpp \
 	src/versions/attachment.cpp \
 	src/versions/entry_cas.cpp \
 	src/versions/entry_version_attach.cpp \
 	src/versions/entry_version_check.cpp \
-	src/versions/plans.cpp \
 	src/versions/refusal.cpp \
 	src/versions/stamp.cpp
 

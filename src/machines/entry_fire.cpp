@@ -13,6 +13,7 @@
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
 #include "tables/arguments.hpp"
+#include "tables/plans.hpp"
 #include "tables/row.hpp"
 
 namespace {
@@ -128,8 +129,8 @@ const char *update_row(Subject &subject, const KeyCondition &key, idem::machines
       psprintf("UPDATE %s AS t SET %s = $%d WHERE %s RETURNING t.%s",
                idem::server::qualified_name(table), column, all.parameters, all.sql.data, column);
   SPI_connect();
-  const int code =
-      SPI_execute_with_args(sql, all.parameters, all.types, all.values, nullptr, false, 0);
+  const idem::tables::Plan plan = idem::tables::plan_for(sql, all.parameters, all.types);
+  const int code = idem::tables::execute_plan(plan, all.values, nullptr, false, 0);
   if (code != SPI_OK_UPDATE_RETURNING)
     elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
   if (SPI_processed != 1)

@@ -5,6 +5,7 @@
 #include "server/json_value.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
+#include "tables/plans.hpp"
 
 namespace idem::tables {
 
@@ -391,8 +392,8 @@ FoundRow find_row(Relation relation, const KeyCondition &key, bool lock) {
   const char *name = server::qualified_name(RelationGetRelid(relation));
   const char *sql = psprintf("SELECT (t.*)::%s, t.tableoid, t.ctid FROM %s AS t WHERE %s%s", name,
                              name, key.sql.data, lock ? " FOR NO KEY UPDATE" : "");
-  const int code = SPI_execute_with_args(sql, key.parameters, const_cast<Oid *>(key.types),
-                                         const_cast<Datum *>(key.values), nullptr, !lock, 2);
+  const Plan plan = plan_for(sql, key.parameters, key.types);
+  const int code = execute_plan(plan, const_cast<Datum *>(key.values), nullptr, !lock, 2);
   if (code != SPI_OK_SELECT) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
   if (SPI_processed > 1) refuse_ambiguous(relation);
   if (SPI_processed == 0) return found;

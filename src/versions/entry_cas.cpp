@@ -5,10 +5,10 @@
 #include "server/names.hpp"
 #include "server/prelude.hpp"
 #include "tables/arguments.hpp"
+#include "tables/plans.hpp"
 #include "tables/row.hpp"
 #include "versions/attachment.hpp"
 #include "versions/bump.hpp"
-#include "versions/plans.hpp"
 #include "versions/refusal.hpp"
 
 namespace idem::versions {
@@ -171,15 +171,15 @@ void add_version(const Call &call, Update &update, const char *version) {
 }
 
 void execute(const Call &call, const Update &update) {
-  const idem::versions::Plan plan =
-      idem::versions::plan_for(update.sql.data, update.parameters, update.types);
+  const idem::tables::Plan plan =
+      idem::tables::plan_for(update.sql.data, update.parameters, update.types);
   const idem::versions::Swap outer = idem::versions::swap;
   volatile int code = 0;
   PG_TRY();
   {
     idem::versions::swap = {RelationGetRelid(call.relation), call.expected,
                             idem::versions::trigger_depth(), call.raises};
-    code = idem::versions::execute_plan(plan, update.values, update.nulls);
+    code = idem::tables::execute_plan(plan, update.values, update.nulls, false, 0);
   }
   PG_FINALLY();
   { idem::versions::swap = outer; }
@@ -202,9 +202,9 @@ bool find_version(const Call &call, std::int64_t *version) {
       psprintf("SELECT t.%s::pg_catalog.int8 FROM %s AS t WHERE %s",
                quote_identifier(name_of_column(call, call.attachment->column)),
                idem::server::qualified_name(RelationGetRelid(call.relation)), call.key.sql.data);
+  const idem::tables::Plan plan = idem::tables::plan_for(sql, call.key.parameters, call.key.types);
   const int code =
-      SPI_execute_with_args(sql, call.key.parameters, const_cast<Oid *>(call.key.types),
-                            const_cast<Datum *>(call.key.values), nullptr, false, 0);
+      idem::tables::execute_plan(plan, const_cast<Datum *>(call.key.values), nullptr, false, 0);
   if (code != SPI_OK_SELECT) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
   return take_version(call, version);
 }

@@ -5,7 +5,7 @@
 
 #include "server/prelude.hpp"
 
-namespace idem::versions {
+namespace idem::tables {
 
 // A plan for the statement, saved. Call between SPI_connect and SPI_finish. Whoever executes it does
 // so by execute_plan().
@@ -15,7 +15,7 @@ struct Plan {
 };
 Plan plan_for(const char *sql, int parameters, const Oid *types);
 
-// As SPI_execute_plan, read-write and without a limit.
-int execute_plan(const Plan &plan, Datum *values, const char *nulls);
+// As SPI_execute_plan.
+int execute_plan(const Plan &plan, Datum *values, const char *nulls, bool read_only, long limit);
 
-}  // namespace idem::versions
+}  // namespace idem::tables

@@ -1,8 +1,8 @@
-#include "versions/plans.hpp"
+#include "tables/plans.hpp"
 
 #include "server/prelude.hpp"
 
-namespace idem::versions {
+namespace idem::tables {
 
 namespace {
 
@@ -67,17 +67,17 @@ Plan plan_for(const char *sql, int parameters, const Oid *types) {
   return {plan, place};
 }
 
-int execute_plan(const Plan &plan, Datum *values, const char *nulls) {
-  if (plan.place < 0) return SPI_execute_plan(plan.plan, values, nulls, false, 0);
+int execute_plan(const Plan &plan, Datum *values, const char *nulls, bool read_only, long limit) {
+  if (plan.place < 0) return SPI_execute_plan(plan.plan, values, nulls, read_only, limit);
   volatile int code = 0;
   kept[plan.place].used = ++now;
   kept[plan.place].running++;
   PG_TRY();
-  { code = SPI_execute_plan(plan.plan, values, nulls, false, 0); }
+  { code = SPI_execute_plan(plan.plan, values, nulls, read_only, limit); }
   PG_FINALLY();
   { kept[plan.place].running--; }
   PG_END_TRY();
   return code;
 }
 
-}  // namespace idem::versions
+}  // namespace idem::tables
