@@ -190,27 +190,33 @@ Tried try_claim_within(Attempt &attempt, const Wait &wait, Micros patience) {
   return server::run_within(limit, try_claim, &attempt) ? outcome_of(attempt) : Tried::timed_out;
 }
 
-Wait wait_of(const BeginRequest &request) {
+Wait wait_of(const BeginRequest &request, TimestampTz now) {
   if (request.wait == nullptr) return {request.lock != nullptr, kForever};
-  return {true, server::deadline(GetCurrentTimestamp(), request.wait, "wait",
-                                 server::Infinite::allowed, true)};
+  return {true, server::deadline(now, request.wait, "wait", server::Infinite::allowed, true)};
 }
 
 // A session that has seen a live claim and waits for its end.
 struct Waiter {
   const BeginRequest *request;
   Wait wait;
-  Micros patience;  // when lock_timeout ends it; kForever: never
+  Micros patience;  // when lock_timeout ends it; kForever: never, as the deadline comes first
   bool in_line;
   bool announced;
   long delay;           // milliseconds
   MemoryContext looks;  // what the last look left behind; null before the first wait
 };
 
+// Whichever of the two limits is the shorter one counts, also for a process that gets to look at
+// the clock only when both are over.
 Waiter waiter_for(const BeginRequest &request) {
-  return {
-      &request,   wait_of(request), request.lock != nullptr ? patience() : kForever, false, false,
-      kFirstPoll, nullptr};
+  const TimestampTz now = GetCurrentTimestamp();
+  Waiter waiter = {&request, wait_of(request, now), kForever, false, false, kFirstPoll, nullptr};
+  const Micros lock_timeout_ends = request.lock != nullptr ? patience_from(now) : kForever;
+  if (lock_timeout_ends < waiter.wait.deadline) {
+    waiter.patience = lock_timeout_ends;
+    waiter.wait.deadline = kForever;
+  }
+  return waiter;
 }
 
 // False when the time is up.

@@ -46,9 +46,9 @@ void leave_line(const Identity &id) {
   server::with_transaction_as_owner([&] { (void)LockRelease(&tag, ExclusiveLock, false); });
 }
 
-Micros patience() {
+Micros patience_from(Micros now) {
   if (LockTimeout <= 0) return kForever;
-  return GetCurrentTimestamp() + static_cast<Micros>(LockTimeout) * 1000;
+  return now + static_cast<Micros>(LockTimeout) * 1000;
 }
 
 void lose_patience() {

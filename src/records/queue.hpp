@@ -25,8 +25,8 @@ bool enter_line(const Identity &id, Micros deadline);
 // Gives the place up before the transaction ends. An ERROR does the same.
 void leave_line(const Identity &id);
 
-// When lock_timeout, counted from now, ends this call's patience; kForever if it is not set.
-Micros patience();
+// When lock_timeout ends this call's patience; kForever if it is not set.
+Micros patience_from(Micros now);
 
 // Raises 55P03 as lock_timeout does.
 [[noreturn]] void lose_patience();

@@ -10,6 +10,7 @@ use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes 'time';
 use IdemTest;
 
 # Whoever is to be woken looks once a second all the same. A wait of more than half of that would show that nobody is.
@@ -202,12 +203,37 @@ sub check_errors
 	return;
 }
 
+# Two limits are over when a process that was held up looks at the clock again: the shorter one counts.
+sub check_limits
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', "SELECT FROM idem_lock('limited', '1 hour')");
+	my $session = IdemTest::Session->new($node);
+	my $pid = $session->backend;
+	for my $limits ([ '1 s', '2 s', 'ERROR:  55P03' ], [ '2 s', '1 s', 'f' ])
+	{
+		my ($lock_timeout, $wait, $answer) = @$limits;
+		$session->query("SET lock_timeout = '$lock_timeout';");
+		$session->send("SELECT acquired FROM idem_lock('limited', '1 hour', wait => '$wait');");
+		wait_until($node, "query ~ 'wait => .$wait' AND (wait_event_type = 'Extension' OR state = 'idle')
+			FROM pg_stat_get_activity($pid)", 'the waiter sleeps');
+		my $start = $node->safe_psql('postgres', "SELECT extract(epoch FROM query_start) FROM pg_stat_get_activity($pid)");
+		kill 'STOP', $pid or die "kill: $!";
+		wait_for(sub { time > $start + 2.1 }, 'both limits are over');
+		kill 'CONT', $pid or die "kill: $!";
+		is($session->receive, $answer, "lock_timeout $lock_timeout, wait $wait");
+	}
+	$session->close;
+	return;
+}
+
 my %settings = (max_connections => $many + 50, 'idem.direct_access' => 'on');
 my $node = idem_node('woken', %settings, shared_preload_libraries => 'pg_idem', 'idem.cleanup_naptime' => '1d');
 subtest 'preloaded: order' => sub { check_order($node) };
 subtest 'preloaded: idem_begin' => sub { check_begin($node) };
 subtest 'preloaded: many' => sub { check_many($node) };
 subtest 'preloaded: errors' => sub { check_errors($node) };
+subtest 'preloaded: limits' => sub { check_limits($node) };
 subtest 'preloaded: hand-overs' => sub { check_hand_overs($node) };
 $node->stop;
 
