@@ -14,16 +14,23 @@ use IdemTestCleanup;
 
 my $node = cleanup_node('worker');
 
-# A row that expires in a moment, and a visit planned for then. Says when that is.
+# A row that expires in a moment, and a visit planned for then. Says when that is. The visit that plans the next one may
+# itself come only when the row has expired: there is more time at the second attempt.
 sub plan_visit
 {
 	my ($database) = @_;
-	fill_items($node, 1, $database, 2);
-	$node->safe_psql($database, 'SELECT idem_cleanup_now()');
-	until_sql($node, $database,
-		"SELECT s.next_run_at BETWEEN i.expires AND i.expires + interval '1 s'
-		FROM idem_stat_cleanup AS s, items AS i WHERE s.relation = 'items'::regclass AND s.state = 'waiting'");
-	return $node->safe_psql($database, 'SELECT expires FROM items');
+	for my $seconds (4, 8)
+	{
+		fill_items($node, 1, $database, $seconds);
+		$node->safe_psql($database, 'SELECT idem_cleanup_now()');
+		until_sql($node, $database,
+			"SELECT NOT EXISTS (SELECT FROM items) OR EXISTS (SELECT FROM idem_stat_cleanup AS s, items AS i
+			WHERE s.relation = 'items'::regclass AND s.state = 'waiting'
+			AND s.next_run_at BETWEEN i.expires AND i.expires + interval '1 s')");
+		my $planned = $node->safe_psql($database, 'SELECT expires FROM items');
+		return $planned if $planned ne '';
+	}
+	die 'every visit came too late to plan one';
 }
 
 # Waits until a visit planned for a time would be over.
@@ -144,7 +151,9 @@ subtest 'a closed window' => sub {
 	my $window = closed_window();
 	configure($node, 'idem.cleanup_window' => $window);
 	until_sql($node, 'later', 'SHOW idem.cleanup_window', $window);
-	is(status($node, "state, next_run_at > now() + '1 hour'", 'later'), 'waiting|t', 'the view tells when it opens');
+	until_sql($node, 'later',
+		"SELECT next_run_at > now() + '1 hour' FROM idem_stat_cleanup WHERE relation = 'items'::regclass");
+	is(status($node, 'state', 'later'), 'waiting', 'the view tells when it opens');
 	let_pass($planned);
 	is(items($node, 'later'), 1, 'nothing happens');
 	fill_items($node, 1);
