@@ -25,12 +25,13 @@ sub ask
 	return $node->safe_psql('postgres', $sql);
 }
 
-# Takes a lock for so long in a session of its own. Returns the session and the token.
+# Takes a lock in a session of its own, and another one whose lease is over soon. Returns the session and the tokens.
 sub held
 {
-	my ($lock, $ttl) = @_;
+	my ($lock) = @_;
 	my $session = IdemTest::Session->new($node);
-	return ($session, $session->query("SELECT token FROM idem_lock('$lock', '$ttl');"));
+	my $token = $session->query("SELECT token FROM idem_lock('$lock', '1 hour');");
+	return ($session, $token, $session->query("SELECT token FROM idem_lock('$lock, brief', '1 s');"));
 }
 
 # The answers of the next taker, once it has the lock.
@@ -41,10 +42,10 @@ sub next_holder
 }
 
 # A session ends: with its transaction, or after its commit.
-my ($session, $token) = held('closed', '1 s');
+my ($session, undef, $token) = held('closed');
 $session->close;
 is(ask("SELECT acquired FROM idem_lock('closed', '1 hour')"), 'f', 'the lock outlives its session');
-my ($acquired, $after_loss, $next) = split /\|/, next_holder('closed');
+my ($acquired, $after_loss, $next) = split /\|/, next_holder('closed, brief');
 is("$acquired $after_loss", 't t', 'and is lost with its lease');
 cmp_ok($next, '>', $token, 'the next holder has a higher token');
 
@@ -56,7 +57,7 @@ $session->close;
 like(next_holder('open'), qr/^t\|f\|/, 'terminated, it never had it');
 
 # A server process is killed, and with it everything that waits.
-($session, $token) = held('killed', '5 s');
+($session, undef, $token) = held('killed');
 my $uncommitted = IdemTest::Session->new($node);
 $uncommitted->query("BEGIN; SELECT FROM idem_lock('killed, uncommitted', '1 hour');");
 my @waiters = map { IdemTest::Session->new($node) } 1 .. 3;
@@ -69,20 +70,20 @@ $_->close for @waiters, $uncommitted;
 is(ask("SELECT acquired FROM idem_lock('killed', '1 hour')"), 'f', 'the lock outlives the crash');
 is(ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), '0', 'the line does not');
 like(next_holder('killed, uncommitted'), qr/^t\|f\|/, 'what was not committed was never held');
-($acquired, $after_loss, $next) = split /\|/, next_holder('killed');
+($acquired, $after_loss, $next) = split /\|/, next_holder('killed, brief');
 is("$acquired $after_loss", 't t', 'the lock is taken when its lease is over');
 cmp_ok($next, '>', $token, 'with a higher token');
-is($node->psql('postgres', "BEGIN; SELECT idem_fence('killed', $token)"), 3, 'the old one is fenced');
+is($node->psql('postgres', "BEGIN; SELECT idem_fence('killed, brief', $token)"), 3, 'the old one is fenced');
 
 # So is the server.
-($session, $token) = held('stopped', '5 s');
-my ($returned, $former) = held('returned', '1 hour');
+($session, undef, $token) = held('stopped');
+my ($returned, $former) = held('returned');
 $returned->query("SELECT idem_unlock('returned');");
 $node->stop('immediate');
 $_->close for $session, $returned;
 $node->start;
 is(ask("SELECT acquired FROM idem_lock('stopped', '1 hour')"), 'f', 'the lock outlives the server');
-($acquired, $after_loss, $next) = split /\|/, next_holder('stopped');
+($acquired, $after_loss, $next) = split /\|/, next_holder('stopped, brief');
 is("$acquired $after_loss", 't t', 'and goes on when its lease is over');
 cmp_ok($next, '>', $token, 'with a higher token');
 ($acquired, $after_loss, $next) = split /\|/, next_holder('returned');
