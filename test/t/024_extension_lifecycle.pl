@@ -16,7 +16,7 @@ use IdemTestCleanup;
 my $node = cleanup_node('lifecycle');
 my $worker = q{(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_idem cleanup')};
 
-sub run { my ($sql) = @_; return $node->safe_psql('postgres', "SET statement_timeout = '20s'; $sql"); }
+sub run { my ($sql) = @_; return $node->safe_psql('postgres', "SET statement_timeout = '@{[ IdemTest::DEADLINE ]}s'; $sql"); }
 
 # Each row takes a while, so that there is a batch under way at any moment.
 run(<<'SQL');

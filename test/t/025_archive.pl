@@ -110,7 +110,7 @@ is(partitions(), "by_hand idem_archive_2021_02 idem_archive_2021_03 idem_archive
 	'the oldest month is dropped, the one that is read waits');
 my $blocked = q{EXISTS (SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted)};
 wait_until($node, $blocked, 'attempt to drop the month');
-is( run("SET statement_timeout = '20s';
+is( run("SET statement_timeout = '@{[ IdemTest::DEADLINE ]}s';
 		SELECT count(*) FROM idem_archive WHERE key = 'done' AND archived_at < '2022-01-01'"), '3',
 	'another reader gets through meanwhile');
 run("SELECT FROM idem_begin('late', 'kept', lease => '1 ms')");

@@ -73,7 +73,7 @@ run('SELECT idem_cleanup_resume()');
 my $position = log_since($node);
 visit();
 is(partitions(), 'idem_history_default', 'no month is made while a transaction writes to the default partition');
-is(run("SET statement_timeout = '20s'; SELECT idem_purge()"), '0', 'nor by idem_purge, which does not wait for it');
+is(run("SET statement_timeout = '@{[ IdemTest::DEADLINE ]}s'; SELECT idem_purge()"), '0', 'nor by idem_purge, which does not wait for it');
 is(partitions(), 'idem_history_default', 'the month is still to be made');
 is(status($node, 'errors, last_error', 'postgres', 'idem_records'), '0|', 'which is no failure');
 unlike(log_since($node, $position), qr/(?:WARNING|ERROR|FATAL|PANIC):/, 'and no message');
