@@ -155,8 +155,10 @@ void bind(ParamExternData &parameter, const JsonbValue &element, Oid type) {
   parameter.ptype = type;
   parameter.pflags = PARAM_FLAG_CONST;
   // A parameter number that the statement skips has no type.
-  parameter.isnull = element.type == jbvNull || !OidIsValid(type);
-  parameter.value = parameter.isnull ? Datum{0} : server::sql_value(element, type);
+  const NullableDatum value =
+      OidIsValid(type) ? server::nullable_sql_value(element, type) : NullableDatum{Datum{0}, true};
+  parameter.isnull = value.isnull;
+  parameter.value = value.value;
 }
 
 ParamListInfo bind_all(const UserStatement *statement, Jsonb *arguments) {

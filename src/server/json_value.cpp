@@ -42,8 +42,9 @@ Datum array_value(JsonbContainer *container, Oid type, Oid element_type) {
   for (int i = 0; i < count; i++) {
     const JsonbValue &element = *getIthJsonbValueFromContainer(container, i);
     if (is_json_array(element)) refuse_nested(type);
-    nulls[i] = element.type == jbvNull;
-    values[i] = nulls[i] ? Datum{0} : sql_value(element, element_type);
+    const NullableDatum item = nullable_sql_value(element, element_type);
+    nulls[i] = item.isnull;
+    values[i] = item.value;
   }
   int16 length;
   bool by_value;
@@ -90,6 +91,13 @@ Datum sql_value(const JsonbValue &value, Oid type) {
   const Datum array = array_value(value.val.binary.data, base, element_type);
   // A domain checks its values in its input function.
   return base == type ? array : value_from_text(OidOutputFunctionCall(F_ARRAY_OUT, array), type);
+}
+
+NullableDatum nullable_sql_value(const JsonbValue &value, Oid type) {
+  if (value.type != jbvNull) return {sql_value(value, type), false};
+  // What has the type of a domain is not checked again by the statement that stores it.
+  if (get_typtype(type) == TYPTYPE_DOMAIN) domain_check(Datum{0}, true, type, nullptr, nullptr);
+  return {Datum{0}, true};
 }
 
 }  // namespace idem::server

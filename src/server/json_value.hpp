@@ -11,6 +11,9 @@ namespace idem::server {
 // type's input function, whose errors pass through. `value` must not be JSON null.
 Datum sql_value(const JsonbValue &value, Oid type);
 
+// JSON null as well, which is NULL. A domain may refuse it.
+NullableDatum nullable_sql_value(const JsonbValue &value, Oid type);
+
 // A JSON string, or JSON null for a null pointer. Points to the text.
 JsonbValue string_value(const char *text);
 

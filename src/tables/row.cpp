@@ -256,7 +256,7 @@ void add_column(KeyCondition *condition, Relation relation, Relation index, Attr
   }
   condition->columns[number] = column;
   condition->types[number] = type;
-  condition->values[number] = value_for_column(value, type);
+  condition->values[number] = value_for_column(value, type).value;
   append_equality(&condition->sql, index, position, operand, number + 1);
 }
 
@@ -303,12 +303,12 @@ bool may_see_rows(Relation relation) {
 
 }  // namespace
 
-Datum value_for_column(const JsonbValue &value, Oid type) {
+NullableDatum value_for_column(const JsonbValue &value, Oid type) {
   JsonbValue trimmed = value;
   if (value.type == jbvNumeric && is_integer_type(getBaseType(type)))
     trimmed.val.numeric = DatumGetNumeric(
         DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(value.val.numeric)));
-  return server::sql_value(trimmed, type);
+  return server::nullable_sql_value(trimmed, type);
 }
 
 RowKey key_of_rows(Relation relation, AttrNumber left_out) {

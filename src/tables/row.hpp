@@ -52,9 +52,9 @@ KeyCondition read_key(Relation relation, AttrNumber left_out, Jsonb *key);
 // The same for the key that a condition names, or null: it names other columns.
 const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCondition &condition);
 
-// As server::sql_value. Senders whose numbers are all floating-point ones write 42.0 for 42, and so
+// As server::nullable_sql_value. Senders whose numbers are all floating-point ones write 42.0 for 42, and so
 // columns of integers take that; to others the zero may matter.
-Datum value_for_column(const JsonbValue &value, Oid type);
+NullableDatum value_for_column(const JsonbValue &value, Oid type);
 
 // A row as a value of the table's row type, and where it is.
 struct FoundRow {

@@ -122,10 +122,9 @@ void add_change(Call &call, Update &update, const char *name, const JsonbValue &
                     "Leave it out: the version is raised by 1, and returned.");
   if (!call.attachment->ignores[column - 1]) call.raises = true;
   const Oid type = get_atttype(RelationGetRelid(call.relation), column);
-  const bool isnull = value.type == jbvNull;
-  const int number =
-      add_parameter(update, type, isnull ? Datum{0} : idem::tables::value_for_column(value, type));
-  if (isnull) update.nulls[number - 1] = 'n';
+  const NullableDatum stored = idem::tables::value_for_column(value, type);
+  const int number = add_parameter(update, type, stored.value);
+  if (stored.isnull) update.nulls[number - 1] = 'n';
   appendStringInfo(&update.sql, "%s = $%d, ", quote_identifier(name), number);
 }
 
