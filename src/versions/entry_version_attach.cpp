@@ -159,12 +159,21 @@ Gaps gaps_of(Relation relation, const char *name) {
   return {!attribute->attnotnull, !attribute->atthasdef};
 }
 
+// With the caller's search_path, as triggers and constraints of the table may need it. The statement
+// itself has nothing in it that would be looked up by it. Whether it has met all rows, the constraint
+// will say.
+void fill_nulls(const char *target, const char *column) {
+  const char *sql = psprintf("UPDATE %s SET %s = 1 WHERE %s IS NULL", target, column, column);
+  SPI_connect();
+  const int code = SPI_execute(sql, false, 0);
+  if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+  SPI_finish();
+}
+
 void fill_gaps(Oid table, const char *name, const Gaps &gaps, bool fill) {
   const char *target = idem::server::qualified_name(table);
   const char *column = quote_identifier(name);
-  if (gaps.nulls_allowed && fill)
-    idem::tables::execute_definition(
-        psprintf("UPDATE %s SET %s = 1 WHERE %s IS NULL", target, column, column));
+  if (gaps.nulls_allowed && fill) fill_nulls(target, column);
   if (gaps.no_default)
     idem::tables::execute_definition(
         psprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT 1", target, column));
