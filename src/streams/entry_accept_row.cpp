@@ -185,10 +185,16 @@ bool is_new(FunctionCallInfo fcinfo, const TriggerData &trigger) {
                                 : is_new_message(fcinfo, trigger, attachment);
 }
 
+// Every dump begins with these settings, whoever runs it and under whatever name.
+bool is_restore() {
+  return !check_function_bodies && namespace_search_path != nullptr &&
+         namespace_search_path[0] == '\0';
+}
+
 // pg_restore with several jobs makes the triggers of a partitioned table before all its partitions
 // are loaded. Their rows, whose messages the dump remembers, would be lost without a word.
 void require_no_restore(const TriggerData &trigger) {
-  if (application_name == nullptr || strcmp(application_name, "pg_restore") != 0) return;
+  if (!is_restore()) return;
   Relation relation = trigger.tg_relation;
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("a restore would lose rows of table \"%s\", whose messages are known",
