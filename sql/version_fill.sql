@@ -31,6 +31,18 @@ CREATE RULE nothing AS ON UPDATE TO ruled DO INSTEAD NOTHING;
 SELECT idem_version_attach('ruled', fill => true);
 SELECT id, version FROM ruled;
 
+-- A constraint NOT NULL that is NOT VALID, known from 18 on, says nothing of the rows that are there.
+CREATE TABLE unchecked (id int PRIMARY KEY, version int);
+INSERT INTO unchecked VALUES (1, NULL), (2, 5);
+SELECT current_setting('server_version_num')::int >= 180000 AS has_not_valid \gset
+\if :has_not_valid
+ALTER TABLE unchecked ADD CONSTRAINT has_version NOT NULL version NOT VALID;
+\endif
+SELECT idem_version_attach('unchecked');
+SELECT idem_version_attach('unchecked', fill => true);
+SELECT id, version FROM unchecked ORDER BY id;
+INSERT INTO unchecked VALUES (3, NULL);
+
 RESET search_path;
 SET client_min_messages = warning;
 DROP SCHEMA version_fill CASCADE;

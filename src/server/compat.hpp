@@ -16,6 +16,15 @@ inline IndexScanDesc begin_index_scan(Relation heap, Relation index, Snapshot sn
 #endif
 }
 
+// 18 knows constraints NOT NULL that are NOT VALID, with which rows may still hold null.
+inline bool may_be_null(TupleDesc descriptor, AttrNumber column) {
+#if PG_VERSION_NUM >= 180000
+  return TupleDescCompactAttr(descriptor, column - 1)->attnullability != ATTNULLABLE_VALID;
+#else
+  return !TupleDescAttr(descriptor, column - 1)->attnotnull;
+#endif
+}
+
 // 15 renamed the parser hook that infers parameter types.
 inline void infer_parameter_types(ParseState *state, Oid **types, int *count) {
 #if PG_VERSION_NUM >= 150000

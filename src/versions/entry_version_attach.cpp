@@ -1,6 +1,7 @@
 // idem_version_attach, idem_version_detach and what idem_version_attachments shows.
 
 #include "server/arguments.hpp"
+#include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/inheritance.hpp"
 #include "server/names.hpp"
@@ -156,7 +157,7 @@ struct Gaps {
 Gaps gaps_of(Relation relation, const char *name) {
   const AttrNumber column = idem::tables::existing_column(relation, name);
   const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(relation), column - 1);
-  return {!attribute->attnotnull, !attribute->atthasdef};
+  return {idem::server::may_be_null(RelationGetDescr(relation), column), !attribute->atthasdef};
 }
 
 // With the caller's search_path, as triggers and constraints of the table may need it. The statement
