@@ -1,6 +1,7 @@
 // idem_cas: a change of one row, provided that it has the version that the caller has read.
 
 #include "server/arguments.hpp"
+#include "server/compat.hpp"
 #include "server/guard.hpp"
 #include "server/names.hpp"
 #include "server/prelude.hpp"
@@ -247,6 +248,14 @@ bool is_beyond(const Call &call) {
                          idem::versions::Verdict::exhausted, row_of(call));
 }
 
+// A row without a version, which a trigger of the user's allows, counts as being at 0.
+const char *stored_version(const Call &call, const char *version) {
+  const TupleDesc descriptor = RelationGetDescr(call.relation);
+  if (!idem::server::may_be_null(descriptor, call.attachment->column))
+    return psprintf("t.%s", version);
+  return psprintf("COALESCE(t.%s, 0)", version);
+}
+
 Update update_for(Call &call) {
   Update update = begin_update(call);
   add_changes(call, update);
@@ -255,8 +264,8 @@ Update update_for(Call &call) {
   add_version(call, update, version);
   const int expected = add_parameter(update, INT8OID, Int64GetDatum(call.expected));
   appendStringInfo(&update.sql,
-                   " WHERE %s AND t.%s OPERATOR(pg_catalog.=) $%d RETURNING t.%s::pg_catalog.int8",
-                   call.key.sql.data, version, expected, version);
+                   " WHERE %s AND %s OPERATOR(pg_catalog.=) $%d RETURNING t.%s::pg_catalog.int8",
+                   call.key.sql.data, stored_version(call, version), expected, version);
   return update;
 }
 
