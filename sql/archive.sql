@@ -213,7 +213,7 @@ DROP TABLE logs, old_logs;
 
 -- An archive that does not fit is refused when it is named, or when it no longer fits.
 CREATE TABLE archives (id integer, at date, "Größe" numeric, note text, tags text[]);
-CREATE FUNCTION attempt(change text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION attach_after(change text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     answer text;
 BEGIN
@@ -226,7 +226,7 @@ EXCEPTION
         GET STACKED DIAGNOSTICS answer = PG_EXCEPTION_HINT;
         RETURN SQLSTATE || ' ' || SQLERRM || ': ' || answer;
 END $$;
-SELECT change, attempt(change) FROM unnest(ARRAY['SELECT', 'ALTER TABLE archives ADD COLUMN more text',
+SELECT change, attach_after(change) FROM unnest(ARRAY['SELECT', 'ALTER TABLE archives ADD COLUMN more text',
     'ALTER TABLE archives DROP COLUMN at', 'ALTER TABLE archives RENAME COLUMN "Größe" TO größe',
     'ALTER TABLE archives ALTER COLUMN id TYPE bigint', 'ALTER TABLE archives ALTER COLUMN at TYPE timestamptz',
     'ALTER TABLE orders ADD COLUMN more text']) AS change;
@@ -243,7 +243,7 @@ SELECT * FROM idem_expire_run('orders');
 SELECT count(*) FROM orders WHERE at = 'epoch';
 SELECT relation, action, oldest_expired_age > '0' AS expired FROM idem_stat_cleanup WHERE relation = 'orders'::regclass;
 SELECT idem_expire_detach('orders');
-DROP FUNCTION attempt;
+DROP FUNCTION attach_after;
 DROP TABLE orders, old_orders;
 
 -- What is no archive: not a table that keeps rows for everybody, one of ours, or one whose rows would expire again.

@@ -82,7 +82,7 @@ CREATE FUNCTION call_with(f oid, replaced text, replacement text) RETURNS text L
         argument, CASE WHEN argument = replaced THEN replacement ELSE value END, type), ', ' ORDER BY place))
     FROM arguments WHERE oid = f
 $$;
-CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION call_alone(call text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     -- Something for every function to work on: a claim of our own, which is abandoned where an operator is to decide.
     IF call !~ 'idem_(begin|execute)\(' THEN
@@ -111,10 +111,10 @@ EXCEPTION
     WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
 CREATE VIEW answers AS
-    SELECT a.function, a.arguments, a.argument, a.place, attempt(call_with(a.oid, a.argument, NULL)) AS when_null,
-        attempt(call_with(a.oid, a.argument, e.value)) AS when_empty, e.type IS NULL AS never_empty
+    SELECT a.function, a.arguments, a.argument, a.place, call_alone(call_with(a.oid, a.argument, NULL)) AS when_null,
+        call_alone(call_with(a.oid, a.argument, e.value)) AS when_empty, e.type IS NULL AS never_empty
     FROM arguments AS a LEFT JOIN empty_values AS e USING (type);
-SELECT function, attempt(call_with(oid, NULL, NULL)) AS when_plain FROM arguments GROUP BY oid, function, arguments
+SELECT function, call_alone(call_with(oid, NULL, NULL)) AS when_plain FROM arguments GROUP BY oid, function, arguments
 ORDER BY function, arguments;
 CREATE TABLE read_committed AS SELECT * FROM answers;
 SELECT function, argument, when_null, CASE WHEN NOT never_empty THEN when_empty END AS when_empty
@@ -131,7 +131,7 @@ SELECT count(*) FROM idem_records WHERE scope = 'arguments' OR key = 'k' AND sco
 SELECT count(*) FROM idem_scopes WHERE scope = 'arguments';
 SELECT count(*) FROM idem_producers WHERE stream = 'arguments';
 DROP VIEW answers;
-DROP FUNCTION attempt, call_with;
+DROP FUNCTION call_alone, call_with;
 DROP VIEW arguments;
 SELECT count(*) FROM idem_expiries;
 SELECT version, count(*) FROM idem_machines GROUP BY version;

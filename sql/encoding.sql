@@ -5,16 +5,16 @@ CREATE DATABASE regress_idem_utf8 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' TE
 SET client_encoding = 'UTF8';
 CREATE EXTENSION pg_idem;
 -- Limits count bytes: a character takes up to four.
-CREATE FUNCTION attempt(k text, s text DEFAULT 'encoding') RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION begun(k text, s text DEFAULT 'encoding') RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     RETURN (SELECT outcome FROM idem_begin(k, s));
 EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
-SELECT octet_length(c) AS bytes_of_a_character, attempt(repeat(c, 512 / octet_length(c))) AS longest,
-    attempt(repeat(c, 512 / octet_length(c)) || 'xxx') AS longer,
-    attempt('k', repeat(c, 128 / octet_length(c))) AS longest_scope,
-        attempt('k', repeat(c, 128 / octet_length(c)) || 'xxx') AS longer_scope
+SELECT octet_length(c) AS bytes_of_a_character, begun(repeat(c, 512 / octet_length(c))) AS longest,
+    begun(repeat(c, 512 / octet_length(c)) || 'xxx') AS longer,
+    begun('k', repeat(c, 128 / octet_length(c))) AS longest_scope,
+        begun('k', repeat(c, 128 / octet_length(c)) || 'xxx') AS longer_scope
 FROM unnest(ARRAY['x', 'é', '€', '💳']) AS c;
 SELECT outcome FROM idem_begin('Ω/ключ/鍵', 'область', owner => 'работник 💳');
 SELECT outcome, owner = 'работник 💳' AS owner FROM idem_begin('Ω/ключ/鍵', 'область');
@@ -24,7 +24,7 @@ SELECT outcome, result FROM idem_begin('Ω/ключ/鍵', 'область');
 SELECT key, scope, checkpoint, checkpoint_data FROM idem_get('Ω/ключ/鍵', 'область');
 SELECT idem_finish('нет', scope => 'область');
 -- Nothing is normalised: composed and decomposed are two keys and two payloads. Case and lookalikes count as well.
-SELECT count(DISTINCT k) AS keys, count(*) FILTER (WHERE attempt(k) = 'started') AS started,
+SELECT count(DISTINCT k) AS keys, count(*) FILTER (WHERE begun(k) = 'started') AS started,
     count(DISTINCT idem_fingerprint(to_jsonb(k))) AS fingerprints
 FROM unnest(ARRAY[U&'\00E9', U&'e\0301', U&'\00C9', U&'\212B', U&'\00C5', U&'\FF21', 'A', U&'\0410', U&'\200B',
     U&'\00A0']) AS k;

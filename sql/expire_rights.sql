@@ -18,7 +18,7 @@ SET ROLE regress_idem_owner;
 CREATE TABLE shop.orders (id integer PRIMARY KEY, at timestamptz, note text);
 CREATE INDEX ON shop.orders (at);
 RESET ROLE;
-CREATE FUNCTION attempt(role name, statement text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION attempt_as(role name, statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     answer text;
 BEGIN
@@ -29,9 +29,9 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
-SELECT role, attempt(role, $$SELECT idem_expire_attach('shop.orders', 'at', '1 day')$$)
+SELECT role, attempt_as(role, $$SELECT idem_expire_attach('shop.orders', 'at', '1 day')$$)
 FROM unnest(ARRAY['regress_idem_other', 'regress_idem_operator', 'regress_idem_member', 'regress_idem_owner']) AS role;
-SELECT role, attempt(role, $$SELECT idem_expire_detach('shop.orders')$$)
+SELECT role, attempt_as(role, $$SELECT idem_expire_detach('shop.orders')$$)
 FROM unnest(ARRAY['regress_idem_other', 'regress_idem_operator', 'regress_idem_member', 'regress_idem_owner']) AS role;
 SELECT idem_expire_attach('shop.orders', 'at', '1 day');
 INSERT INTO shop.orders VALUES (1, 'epoch'), (2, 'infinity');

@@ -11,16 +11,16 @@ SELECT idem_finish('k', '{"id": 1.0}', 'finish', :token, 200, 'raw');
 -- Anything else is refused, whatever part differs.
 SELECT idem_finish('k', '{"id": 2}', 'finish', code => 200, body => 'raw');
 \echo :SQLSTATE
-CREATE FUNCTION attempt(result jsonb, code integer, body bytea) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION finish_again(result jsonb, code integer, body bytea) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     RETURN idem_finish('k', result, 'finish', code => code, body => body);
 EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE;
 END $$;
-SELECT attempt('{"id": 1}', 201, 'raw') AS code, attempt('{"id": 1}', NULL, 'raw') AS no_code,
-    attempt('{"id": 1}', 200, 'RAW') AS body, attempt('{"id": 1}', 200, NULL) AS no_body,
-    attempt(NULL, 200, 'raw') AS no_result, attempt('null', 200, 'raw') AS null_result,
-        attempt('{"id": 1}', 200, 'raw') AS same;
+SELECT finish_again('{"id": 1}', 201, 'raw') AS code, finish_again('{"id": 1}', NULL, 'raw') AS no_code,
+    finish_again('{"id": 1}', 200, 'RAW') AS body, finish_again('{"id": 1}', 200, NULL) AS no_body,
+    finish_again(NULL, 200, 'raw') AS no_result, finish_again('null', 200, 'raw') AS null_result,
+        finish_again('{"id": 1}', 200, 'raw') AS same;
 SELECT idem_fail('k', '{"id": 1}', 'finish', code => 200, body => 'raw');
 \echo :SQLSTATE
 SELECT idem_extend('k', 'finish');
@@ -69,4 +69,4 @@ SELECT idem_finish('oldest of all', '1', 'finish');
 \echo :SQLSTATE
 SELECT idem_finish('more 1', '1', 'finish');
 SELECT idem_finish('more 1024', '1', 'finish');
-DROP FUNCTION attempt;
+DROP FUNCTION finish_again;

@@ -1,5 +1,5 @@
 -- Sizes at their limits, and one byte beyond.
-CREATE FUNCTION attempt(k text, s text DEFAULT 'limits', f bytea DEFAULT NULL, o text DEFAULT NULL)
+CREATE FUNCTION use_key(k text, s text DEFAULT 'limits', f bytea DEFAULT NULL, o text DEFAULT NULL)
     RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     detail text;
@@ -9,17 +9,17 @@ BEGIN
     RETURN (SELECT octet_length(r.key) || ' bytes ' || c.outcome FROM idem_get(k, s) AS r, idem_begin(k, s, f) AS c);
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN concat_ws(' | ', SQLSTATE, SQLERRM, nullif(detail, ''));
+    RETURN concat_ws(' | ', SQLSTATE || ' ' || SQLERRM, nullif(detail, ''));
 END $$;
-SELECT n, attempt(repeat('k', n)) AS key FROM unnest(ARRAY[1, 511, 512, 513, 100000]) AS n;
-SELECT n, attempt('s', repeat('s', n)) AS scope FROM unnest(ARRAY[1, 128, 129, 100000]) AS n;
-SELECT n, attempt('f' || n, f => decode(repeat('00', n), 'hex')) AS fingerprint FROM unnest(ARRAY[1, 128, 129]) AS n;
-SELECT n, attempt('o' || n, o => repeat('o', n)) AS owner FROM unnest(ARRAY[1, 256, 257]) AS n;
+SELECT n, use_key(repeat('k', n)) AS key FROM unnest(ARRAY[1, 511, 512, 513, 100000]) AS n;
+SELECT n, use_key('s', repeat('s', n)) AS scope FROM unnest(ARRAY[1, 128, 129, 100000]) AS n;
+SELECT n, use_key('f' || n, f => decode(repeat('00', n), 'hex')) AS fingerprint FROM unnest(ARRAY[1, 128, 129]) AS n;
+SELECT n, use_key('o' || n, o => repeat('o', n)) AS owner FROM unnest(ARRAY[1, 256, 257]) AS n;
 -- The longest key in the longest scope, incompressible: an index entry has room for it.
-SELECT attempt(string_agg(md5(i::text), ''), (SELECT string_agg(md5((-j)::text), '')
+SELECT use_key(string_agg(md5(i::text), ''), (SELECT string_agg(md5((-j)::text), '')
 FROM generate_series(1, 4) AS j)) FROM generate_series(1, 16) AS i;
 -- Keys are bytes: white space, quotes and control characters count, nothing is normalised.
-SELECT count(DISTINCT attempt(k)) AS answers, count(*) AS keys
+SELECT count(DISTINCT use_key(k)) AS answers, count(*) AS keys
 FROM unnest(ARRAY[' ', '  ', E'\t', E'\n', '''', '"', '\', '%', E'\x01', 'a', 'A', 'a ', ' a']) AS k;
 SELECT count(*) FROM idem_records WHERE scope = 'limits' AND octet_length(key) <= 2 AND key !~ '^[fok]';
 
@@ -55,4 +55,4 @@ SELECT idem_finish('setting', '"more than ten bytes"', 'limits');
 SELECT outcome FROM idem_begin('codes', 'limits');
 SELECT idem_finish('codes', scope => 'limits', code => 2147483647);
 SELECT code FROM idem_begin('codes', 'limits');
-DROP FUNCTION attempt;
+DROP FUNCTION use_key;

@@ -29,7 +29,7 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 END $$;
-CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION answer_to(call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     answer text;
 BEGIN
@@ -67,17 +67,17 @@ SELECT count(DISTINCT tableoid) AS partitions, count(*) FROM idem_records WHERE 
 -- Take-over, stale tokens, decisions, expiry.
 SELECT token AS first FROM idem_begin('lease', 'lease', lease => '1 us') \gset
 SELECT outcome, attempt, token > :first AS newer FROM idem_begin('lease', 'lease', lease => '1 us');
-SELECT attempt(format('idem_finish(''lease'', token => %s, scope => ''lease'')', :first)) AS stale,
-    attempt('idem_extend(''lease'', ''lease'')') AS late,
-    attempt('idem_finish(''lease'', ''1'', ''lease'')') AS late_finish,
-        attempt('idem_finish(''lease'', ''2'', ''lease'')') AS other_result,
-    attempt('idem_finish(''never'', ''2'', ''lease'')') AS never;
+SELECT answer_to(format('idem_finish(''lease'', token => %s, scope => ''lease'')', :first)) AS stale,
+    answer_to('idem_extend(''lease'', ''lease'')') AS late,
+    answer_to('idem_finish(''lease'', ''1'', ''lease'')') AS late_finish,
+        answer_to('idem_finish(''lease'', ''2'', ''lease'')') AS other_result,
+    answer_to('idem_finish(''never'', ''2'', ''lease'')') AS never;
 SELECT idem_scope_set('held', on_abandoned => 'hold');
 SELECT outcome FROM idem_begin('held', 'held', lease => '1 us');
 SELECT outcome FROM idem_begin('held', 'held');
 SELECT idem_resolve('held', 'retry', 'held');
 SELECT outcome, attempt FROM idem_begin('held', 'held');
-SELECT attempt('idem_forget(''held'', ''held'')') AS live, idem_forget('held', 'held', true) AS by_force;
+SELECT answer_to('idem_forget(''held'', ''held'')') AS live, idem_forget('held', 'held', true) AS by_force;
 UPDATE idem_records SET expires_at = '-infinity', lease_expires_at = '-infinity' WHERE scope = 'spread';
 SELECT count(*) FROM idem_get('spread 1', 'spread');
 SELECT outcome, attempt FROM idem_begin('spread 1', 'spread');
