@@ -42,8 +42,9 @@ DATA_built = $(SQL_SCRIPT)
 DATA = $(patsubst $(IDEM_ROOT)/%,%,$(wildcard $(IDEM_ROOT)/extension/$(EXTENSION)--*--*.sql))
 
 # The list is the schedule, so that the order of the tests is written down once. Every test runs in a
-# database that already holds the extension, hence alone as well as in company.
+# database that already holds the extension and what test_setup makes, hence alone as well as in company.
 REGRESS := $(shell sed -n 's/^test: *//p' $(IDEM_ROOT)/test/schedule 2>/dev/null)
+override REGRESS := $(if $(REGRESS),test_setup $(filter-out test_setup,$(REGRESS)))
 REGRESS_OPTS = --load-extension=$(EXTENSION)
 
 # Debian's packages of 13 come without the isolation tester.

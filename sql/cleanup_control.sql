@@ -2,22 +2,15 @@
 CREATE FUNCTION preloaded() RETURNS boolean LANGUAGE sql AS $$
     SELECT 'pg_idem' = ANY (string_to_array(replace(current_setting('shared_preload_libraries'), ' ', ''), ','))
 $$;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-    RETURN 'accepted';
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
 -- What idem_cleanup_now answers in a server that preloads the library; in others it must refuse in any case.
 CREATE FUNCTION ask() RETURNS text LANGUAGE sql AS $$
     SELECT CASE WHEN preloaded() THEN answer
         WHEN answer ~ '^55000 .*: pg_idem is not in shared_preload_libraries$' THEN hoped_for
         ELSE 'unexpected ' || answer END
-    FROM attempt('SELECT idem_cleanup_now()') AS answer,
+    FROM split_part(attempt('SELECT idem_cleanup_now()'), ' | ', 1) AS answer,
         LATERAL (SELECT CASE WHEN EXISTS (SELECT FROM idem_cleanup_paused)
             THEN '55000 the cleanup worker cannot visit this database: cleanup is paused here'
-            ELSE 'accepted' END) AS h (hoped_for)
+            ELSE 'ok' END) AS h (hoped_for)
 $$;
 -- Free is what the worker may clean: waiting or running, or as far as the view can say without preload.
 CREATE VIEW states AS
@@ -126,4 +119,4 @@ SELECT relation, state FROM states WHERE relation = 'restored'::regclass;
 SELECT idem_expire_detach('restored'), idem_expire_detach('untouched');
 DROP TABLE restored, untouched, paused;
 DROP VIEW states;
-DROP FUNCTION ask, attempt, preloaded;
+DROP FUNCTION ask, preloaded;

@@ -341,13 +341,6 @@ CREATE TABLE partitioned_index (at timestamptz) PARTITION BY RANGE (at);
 CREATE INDEX parted_index ON partitioned_index (at);
 CREATE UNLOGGED TABLE unlogged (id integer, at timestamptz);
 CREATE INDEX ON unlogged (at);
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-    RETURN 'accepted';
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
 SELECT rel, attempt(format('SELECT idem_expire_attach(%L, ''at'', ''1 day'')', rel))
     FROM unnest(ARRAY['a_view', 'a_copy',
     'passing', 'a_sequence', 'a_type', 'far', 'parted_index', 't_id_idx', 'pg_class', 'pg_stat_activity',
@@ -356,7 +349,7 @@ SELECT rel, attempt(format('SELECT idem_expire_attach(%L, ''at'', ''1 day'')', r
     '4294967295', 'unlogged']) AS rel;
 SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 't'::regclass \gset
 SELECT attempt(format('SELECT idem_expire_attach(%L, ''chunk_id'', ''1 day'')', :'toast'))
-    ~ '^42809 rows cannot expire in "pg_toast_[0-9]+"$' AS toast;
+    ~ '^42809 rows cannot expire in "pg_toast_[0-9]+" \|' AS toast;
 CREATE TABLE columns (id integer, "null" text, at_text text, at_time time, at_timetz timetz, ats timestamptz[],
     days interval,
     "range" tstzrange, dropped timestamptz, at timestamp,
@@ -428,6 +421,6 @@ SELECT call, attempt('SELECT ' || call) FROM unnest(ARRAY['idem_expire_attach(''
     AS call;
 COMMIT;
 DROP PROCEDURE live;
-DROP FUNCTION attempt, expired_after, fill, drain, with_index, ids;
+DROP FUNCTION expired_after, fill, drain, with_index, ids;
 DROP TABLE answers, t, kept;
 SELECT idem_cleanup_resume();

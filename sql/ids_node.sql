@@ -1,14 +1,4 @@
 -- Numbers for generators of ids: the lowest free one, for as long as its lease lasts.
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    message text; detail text; hint text; answer text;
-BEGIN
-    EXECUTE statement INTO answer;
-    RETURN coalesce(answer, 'NULL');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', sqlstate || ': ' || message, nullif(detail, ''), nullif(hint, ''));
-END $$;
 
 -- Waits until the lease of a lock is over by the server's clock.
 CREATE FUNCTION lapse(lock text) RETURNS void LANGUAGE plpgsql AS $$
@@ -153,4 +143,4 @@ SELECT idem_scope_reset('idem.lock');
 DROP OWNED BY regress_idem_node;
 DROP ROLE regress_idem_node, regress_idem_other;
 DELETE FROM idem_records WHERE scope = 'idem.lock';
-DROP FUNCTION attempt, lapse;
+DROP FUNCTION lapse;

@@ -20,16 +20,6 @@ CREATE FUNCTION token_of(lock text) RETURNS bigint LANGUAGE sql AS $$
     SELECT token FROM idem_records WHERE scope = 'idem.lock' AND key = lock
 $$;
 
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    message text; detail text; hint text; answer text;
-BEGIN
-    EXECUTE statement INTO answer;
-    RETURN coalesce(answer, 'NULL');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', sqlstate || ': ' || message, nullif(detail, ''), nullif(hint, ''));
-END $$;
 
 \pset format unaligned
 \pset tuples_only on
@@ -200,7 +190,6 @@ SELECT attempt($$SELECT idem_fence('never')$$);
 -- The scope is the extension's own, but its settings are the operator's.
 CREATE ROLE regress_lock_user;
 SELECT idem_grant('regress_lock_user');
-GRANT EXECUTE ON FUNCTION attempt(text) TO regress_lock_user;
 SET ROLE regress_lock_user;
 SELECT attempt($$SELECT outcome FROM idem_begin('report', 'idem.lock')$$);
 SELECT acquired FROM idem_lock('mine', '1 minute');
@@ -231,4 +220,4 @@ SELECT acquired, after_loss FROM idem_lock('decided', '1 minute');
 SELECT count(*) FROM idem_records WHERE scope = 'idem.lock' AND key = 'report';
 DROP OWNED BY regress_lock_user;
 DROP ROLE regress_lock_user;
-DROP FUNCTION attempt, cycle, lapse, token_of;
+DROP FUNCTION cycle, lapse, token_of;

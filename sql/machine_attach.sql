@@ -1,21 +1,6 @@
 -- Attaching a machine to a column: what can hold states, what is refused, and what attaching again or by hand means.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 CREATE FUNCTION attach(rel text, col text DEFAULT 'status', machine text DEFAULT 'order', more text DEFAULT '')
     RETURNS text LANGUAGE sql AS $$
     SELECT attempt(format('SELECT idem_machine_attach(%L, %L, %L %s)', rel, col, machine, more))
@@ -292,6 +277,6 @@ DROP FUNCTION use;
 DROP DOMAIN status_text, domain_over_domain, status_domain, number_domain;
 DROP TYPE status;
 DROP VIEW triggers;
-DROP FUNCTION attach, attempt;
+DROP FUNCTION attach;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

@@ -4,21 +4,6 @@ SELECT NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS
 \quit
 \endif
 \set SHOW_CONTEXT never
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 CREATE SCHEMA elsewhere;
 CREATE EXTENSION citext SCHEMA elsewhere;
 CREATE DOMAIN status_domain AS elsewhere.citext;
@@ -57,6 +42,5 @@ DROP TABLE orders, other_orders;
 DROP DOMAIN status_domain;
 DROP EXTENSION citext;
 DROP SCHEMA elsewhere;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

@@ -5,21 +5,6 @@ SELECT NOT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i')
 \quit
 \endif
 \set SHOW_CONTEXT never
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 CREATE COLLATION careless (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
 CREATE DOMAIN careless_text AS text COLLATE careless;
 SELECT idem_machine_define('order', '{größe}', '{{größe,Paid,pay},{Paid,shipped,ship}}');
@@ -56,6 +41,5 @@ SELECT k COLLATE "C" AS k, version FROM strict_keys UNION ALL SELECT k, version 
 DROP TABLE strict_keys, careless_keys;
 DROP DOMAIN careless_text;
 DROP COLLATION careless;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

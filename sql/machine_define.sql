@@ -1,16 +1,5 @@
 -- Definitions of state machines: two ways to write one, versions, and what is refused.
 \set SHOW_CONTEXT never
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    EXECUTE statement INTO answer;
-    RETURN coalesce(answer, 'NULL');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 
 -- A diagram.
 SELECT idem_machine_define('order', $$
@@ -188,5 +177,4 @@ SELECT attempt(call) FROM unnest(ARRAY[$$SELECT idem_machine_diagram('plan', rel
     $$SELECT idem_machine_diagram('order', rel => 'many')$$]) AS call;
 
 DROP TABLE moths, pinned, many, drawn;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;

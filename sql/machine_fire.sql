@@ -2,21 +2,6 @@
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 SELECT idem_cleanup_pause();
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 CREATE FUNCTION fire(arguments text) RETURNS text LANGUAGE sql AS $$
     SELECT attempt(format('SELECT idem_fire(%s)', arguments))
 $$;
@@ -315,7 +300,7 @@ SELECT outcome FROM idem_begin(:'key', 'idem.event');
 SELECT left(fire($$'orders', '1', 'pay2', 'e'$$), 5);
 DROP TABLE orders;
 DELETE FROM idem_records;
-DROP FUNCTION interfere, go_on, fire, attempt;
+DROP FUNCTION interfere, go_on, fire;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;
 SELECT idem_cleanup_resume();

@@ -1,21 +1,6 @@
 -- Guards: functions that are asked whether a transition may happen, with the row as it was and as it is.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 SELECT idem_machine_define('order', '{new}', '{{new,paid,pay},{new,paid,waive},{paid,shipped,ship},
     {shipped,paid,return},{new,cancelled,cancel},{paid,cancelled,cancel},{paid,lost,NULL}}');
 CREATE TABLE orders (id integer PRIMARY KEY, status text DEFAULT 'new', amount numeric, paid numeric DEFAULT 0,
@@ -182,6 +167,6 @@ RESET ROLE;
 DROP TABLE asked, orders CASCADE;
 DROP SCHEMA shadow CASCADE;
 DROP ROLE regress_idem_app;
-DROP FUNCTION of_nothing, of_any, of_record, a_trigger, attempt;
+DROP FUNCTION of_nothing, of_any, of_record, a_trigger;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

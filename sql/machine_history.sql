@@ -1,21 +1,6 @@
 -- The history: a row for each real change, in the order of the changes, and nothing that did not happen.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 SELECT idem_machine_define('order', '{new}', '{{new,paid,pay},{paid,shipped,ship},{shipped,paid,return},
     {new,cancelled,cancel}}');
 CREATE TABLE orders (id integer PRIMARY KEY, status text NOT NULL DEFAULT 'new', note text);
@@ -276,7 +261,7 @@ SELECT idem_machine_detach('twice', 'a');
 SELECT from_state, to_state FROM idem_history_of('twice', '1');
 DROP TABLE twice;
 DROP VIEW changes;
-DROP FUNCTION nest, as_owner, copy_state, attempt;
+DROP FUNCTION nest, as_owner, copy_state;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;
 DELETE FROM idem_records;

@@ -74,17 +74,8 @@ CREATE TABLE orders (id integer PRIMARY KEY, status text DEFAULT 'new');
 SELECT idem_machine_attach('orders', 'status', 'order', history => true);
 INSERT INTO orders VALUES (1), (2);
 SELECT outcome FROM idem_fire('orders', '1', 'pay', 'e');
-CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-BEGIN
-    EXECUTE 'SELECT a::text FROM ' || call || ' AS a' INTO answer;
-    RETURN coalesce(answer, 'nothing');
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
 BEGIN READ ONLY;
-SELECT call, attempt(call) FROM unnest(ARRAY[
+SELECT call, attempt('SELECT a::text FROM ' || call || ' AS a') FROM unnest(ARRAY[
     $$idem_machine_define('order', '{}', '{}')$$, $$idem_machine_define(NULL, NULL::text)$$,
     $$idem_machine_attach('orders', 'status', 'order')$$, $$idem_machine_attach(NULL, NULL, NULL)$$,
     $$idem_machine_detach('orders', 'status')$$, $$idem_machine_detach(NULL, NULL)$$,
@@ -99,7 +90,6 @@ SELECT call, attempt(call) FROM unnest(ARRAY[
     $$(SELECT count(*) FROM idem_machine_attachments)$$]) AS call;
 COMMIT;
 DROP TABLE orders;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;
 DELETE FROM idem_records;

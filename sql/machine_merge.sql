@@ -4,21 +4,6 @@ SELECT current_setting('server_version_num')::integer < 150000 AS skip_test \gse
 \quit
 \endif
 \set SHOW_CONTEXT never
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 SELECT idem_machine_define('order', '{new}', '{{new,paid},{paid,shipped},{new,cancelled}}');
 CREATE TABLE orders (id integer PRIMARY KEY, status text DEFAULT 'new', note text);
 CREATE TABLE incoming (id integer, status text);
@@ -62,6 +47,5 @@ SELECT tableoid::regclass, id, status FROM orders ORDER BY id;
 SELECT key, from_state, to_state FROM idem_history ORDER BY key ->> 'id', id;
 DROP TABLE orders;
 DROP PROCEDURE merge;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

@@ -1,21 +1,6 @@
 -- Triggers of one's own with idem_transition_check: when they may fire, and what they must say.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 SELECT idem_machine_define('order', '{new}', '{{new,paid,pay},{paid,shipped,ship},{new,cancelled,cancel}}');
 CREATE TABLE orders (id integer PRIMARY KEY, status text, other text, number integer);
 CREATE FUNCTION with_trigger(definition text) RETURNS TABLE (birth text, jump text, pay text, null_state text)
@@ -160,6 +145,6 @@ DROP TRIGGER own ON orders;
 CREATE TRIGGER own BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION idem_pin_version('order', 'status');
 SELECT left(attempt('INSERT INTO orders VALUES (1, ''new'')'), 5);
 DROP TABLE orders;
-DROP FUNCTION with_trigger, late, attempt;
+DROP FUNCTION with_trigger, late;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

@@ -1,21 +1,6 @@
 -- Rows that move between partitions change, and are not born; whichever partition holds a row, it is judged.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 SELECT idem_machine_define('order', '{new}', '{{new,paid,pay},{paid,shipped,ship},{shipped,back,return},
     {back,new,renew},{new,cancelled,cancel}}');
 CREATE VIEW history AS
@@ -210,6 +195,5 @@ SELECT tableoid::regclass, * FROM guarded ORDER BY id;
 DROP TABLE guarded CASCADE;
 
 DROP VIEW history;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

@@ -1,21 +1,6 @@
 -- Rows that name their machine, and rows that keep the version of it under which they were born.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 SELECT idem_machine_define('loan', '{applied}', '{{applied,granted,grant},{granted,repaid,repay}}'),
     idem_machine_define('lease', '{applied}', '{{applied,running,start},{running,ended,end}}');
 -- Tenants: a column names the row's machine; where it is empty, the one that was attached is meant, if any.
@@ -194,6 +179,5 @@ CREATE TRIGGER to_lease BEFORE INSERT ON both_2 FOR EACH ROW EXECUTE FUNCTION to
 INSERT INTO both_columns VALUES (2, 'applied', 'loan', NULL) RETURNING kind, v;
 DROP TABLE both_columns;
 DROP FUNCTION to_lease;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

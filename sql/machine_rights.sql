@@ -1,21 +1,6 @@
 -- Whose rights a state machine needs, and what it gives to nobody.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 SELECT idem_machine_define('order', '{new}', '{{new,paid,pay},{paid,shipped,ship}}');
 CREATE ROLE regress_idem_owner;
 CREATE ROLE regress_idem_writer;
@@ -123,6 +108,5 @@ SELECT key, from_state, to_state, role FROM idem_history WHERE key = '{"id": 5}'
 DROP SCHEMA shop CASCADE;
 DROP OWNED BY regress_idem_owner, regress_idem_app, regress_idem_operator, regress_idem_writer;
 DROP ROLE regress_idem_owner, regress_idem_writer, regress_idem_app, regress_idem_operator;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

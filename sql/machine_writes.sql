@@ -1,21 +1,6 @@
 -- Every way to write a row passes the machine, and what is judged is the row that is stored.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|SELECT 1$|RETURNING \w+$' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '');
-END $$;
 SELECT idem_machine_define('order', '{new,draft}', '{{new,paid,pay},{paid,shipped,ship},{new,cancelled,cancel},
     {draft,new,submit}}');
 CREATE TABLE orders (id integer PRIMARY KEY, status text DEFAULT 'new', note text);
@@ -218,6 +203,5 @@ SELECT * FROM owned ORDER BY id;
 DROP TABLE owned, states;
 
 DROP VIEW history;
-DROP FUNCTION attempt;
 DELETE FROM idem_machines;
 DELETE FROM idem_history;

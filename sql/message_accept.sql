@@ -2,19 +2,6 @@
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 SELECT idem_cleanup_pause();
-CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-    hint text;
-BEGIN
-    EXECUTE 'SELECT a::text FROM ' || call || ' AS a' INTO answer;
-    RETURN answer;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '') ||
-        coalesce(' | ' || nullif(hint, ''), '');
-END $$;
 CREATE FUNCTION records() RETURNS TABLE (key text, status text, result jsonb) LANGUAGE sql AS $$
     SELECT key, status, result FROM idem_records WHERE scope = 'idem.message' ORDER BY key
 $$;
@@ -51,7 +38,7 @@ SELECT id, (idem_accept_id('s', id)).result FROM unnest('{none,"null",false,empt
 
 -- A hash is compared where both sides have one.
 SELECT outcome FROM idem_accept_id('s', 'h1', hash => '\x01', result => '1');
-SELECT attempt($$idem_accept_id('s', 'h1', hash => '\x02')$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'h1', hash => '\x02')$$);
 SELECT outcome, result FROM idem_accept_id('s', 'h1', hash => '\x01');
 SELECT outcome, result FROM idem_accept_id('s', 'h1');
 SELECT outcome FROM idem_accept_id('s', 'h2');
@@ -63,30 +50,30 @@ SELECT outcome FROM idem_accept_id('s', 'h3', hash => idem_fingerprint('{"a": 1}
 -- Ids of any kind, and those that are none.
 SELECT outcome FROM idem_accept_id('s', repeat('x', 510));
 SELECT outcome FROM idem_accept_id('s', repeat('x', 510));
-SELECT attempt(format('idem_accept_id(%L, %L)', 's', repeat('x', 511)));
-SELECT attempt(format('idem_accept_id(%L, %L)', 's', repeat('x', 513)));
-SELECT attempt(format('idem_accept_id(%L, %L)', 's', repeat(':', 200)));
-SELECT attempt(format('idem_accept_id(%L, %L)', repeat('s', 129), 'x'));
-SELECT attempt(format('idem_accept_id(%L, %L)', 's', repeat('x', 10000000)));
+SELECT attempt(format('SELECT idem_accept_id(%L, %L)', 's', repeat('x', 511)));
+SELECT attempt(format('SELECT idem_accept_id(%L, %L)', 's', repeat('x', 513)));
+SELECT attempt(format('SELECT idem_accept_id(%L, %L)', 's', repeat(':', 200)));
+SELECT attempt(format('SELECT idem_accept_id(%L, %L)', repeat('s', 129), 'x'));
+SELECT attempt(format('SELECT idem_accept_id(%L, %L)', 's', repeat('x', 10000000)));
 SELECT outcome FROM idem_accept_id('s', 'Größe ☃ 訊息');
 SELECT outcome FROM idem_accept_id('s', 'Größe ☃ 訊息');
 SELECT outcome FROM idem_accept_id('s', ' m1');
 SELECT outcome FROM idem_accept_id('s', E'm1\n');
 SELECT outcome FROM idem_accept_id('s', 'M1');
-SELECT attempt($$idem_accept_id('s', '')$$);
-SELECT attempt($$idem_accept_id('s', NULL)$$);
-SELECT attempt($$idem_accept_id('', 'm')$$);
-SELECT attempt($$idem_accept_id(NULL, 'm')$$);
-SELECT attempt($$idem_accept_id('s', 'm', hash => '')$$);
-SELECT attempt($$idem_accept_id('s', 'm', hash => decode(repeat('00', 129), 'hex'))$$);
-SELECT attempt($$idem_accept_id('s', 'm', '0')$$);
-SELECT attempt($$idem_accept_id('s', 'm', '-1 day')$$);
+SELECT attempt($$SELECT idem_accept_id('s', '')$$);
+SELECT attempt($$SELECT idem_accept_id('s', NULL)$$);
+SELECT attempt($$SELECT idem_accept_id('', 'm')$$);
+SELECT attempt($$SELECT idem_accept_id(NULL, 'm')$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'm', hash => '')$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'm', hash => decode(repeat('00', 129), 'hex'))$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'm', '0')$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'm', '-1 day')$$);
 
 -- The cap on results is that of the scope, and what it refuses is not accepted.
 SELECT idem_scope_set('idem.message', max_result_bytes => 100);
-SELECT attempt($$idem_accept_id('s', 'big', result => to_jsonb(repeat('x', 200)))$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'big', result => to_jsonb(repeat('x', 200)))$$);
 SELECT outcome FROM idem_accept_id('s', 'big', result => to_jsonb(repeat('x', 80)));
-SELECT attempt($$idem_accept_id('s', 'big', result => to_jsonb(repeat('x', 200)))$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'big', result => to_jsonb(repeat('x', 200)))$$);
 SELECT idem_scope_reset('idem.message');
 SELECT outcome FROM idem_accept_id('s', 'large', result => to_jsonb(repeat('x', 500000)));
 SELECT outcome, octet_length(result::text) FROM idem_accept_id('s', 'large');
@@ -149,8 +136,8 @@ COMMIT;
 UPDATE idem_records SET expires_at = '-infinity' WHERE key = 's:m1';
 SELECT idem_accept_forget('s', 'm1');
 SELECT count(*) FROM idem_records WHERE key = 's:m1';
-SELECT attempt($$idem_accept_forget('s', '')$$);
-SELECT attempt($$idem_accept_forget(NULL, 'x')$$);
+SELECT attempt($$SELECT idem_accept_forget('s', '')$$);
+SELECT attempt($$SELECT idem_accept_forget(NULL, 'x')$$);
 
 -- What a savepoint takes back was never accepted.
 BEGIN;
@@ -168,7 +155,7 @@ SELECT outcome, result FROM idem_accept_id('s', 'sp');
 
 -- A claim that somebody made in the reserved scope is not ours to judge; when it is over, it is nobody's.
 SELECT outcome FROM idem_begin(idem_key('s', 'claimed'), 'idem.message');
-SELECT attempt($$idem_accept_id('s', 'claimed')$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'claimed')$$);
 SELECT idem_accept_forget('s', 'claimed');
 UPDATE idem_records SET lease_expires_at = '-infinity' WHERE key = 's:claimed';
 SELECT outcome FROM idem_accept_id('s', 'claimed', result => '1');
@@ -184,7 +171,7 @@ DECLARE
 BEGIN
     RAISE INFO '% % % %', (idem_accept_id('s', id, hash => '\x01', result => '7')).outcome,
         (idem_accept_id('s', id)).outcome, (idem_accept_id('s', id)).result, attempt(format(
-        'idem_accept_id(%L, %L, hash => %L)', 's', id, '\x02'));
+        'SELECT idem_accept_id(%L, %L, hash => %L)', 's', id, '\x02'));
     COMMIT;
     RAISE INFO '% %', (idem_accept_id('s', id)).outcome, idem_accept_forget('s', id);
     COMMIT;
@@ -230,19 +217,19 @@ SELECT idem_grant('regress_idem_stranger');
 SELECT idem_stream_set('private', member => 'regress_idem_sender');
 SET ROLE regress_idem_stranger;
 SELECT outcome FROM idem_accept_id('s', 'of a stranger');
-SELECT attempt($$idem_accept_id('private', 'm')$$);
-SELECT attempt($$idem_accept_forget('private', 'm')$$);
-SELECT attempt($$idem_begin('s:x', 'idem.message')$$);
+SELECT attempt($$SELECT idem_accept_id('private', 'm')$$);
+SELECT attempt($$SELECT idem_accept_forget('private', 'm')$$);
+SELECT attempt($$SELECT idem_begin('s:x', 'idem.message')$$);
 SET ROLE regress_idem_sender;
 SELECT outcome FROM idem_accept_id('private', 'm');
 SELECT idem_accept_forget('private', 'm');
 SET ROLE regress_idem_nobody;
-SELECT attempt($$idem_accept_id('s', 'm')$$);
-SELECT attempt($$idem_accept_forget('s', 'm')$$);
+SELECT attempt($$SELECT idem_accept_id('s', 'm')$$);
+SELECT attempt($$SELECT idem_accept_forget('s', 'm')$$);
 RESET ROLE;
 SELECT idem_stream_reset('private');
 DROP OWNED BY regress_idem_sender, regress_idem_stranger;
 DROP ROLE regress_idem_sender, regress_idem_stranger, regress_idem_nobody;
 DELETE FROM idem_records;
-DROP FUNCTION attempt, records, kept, writes;
+DROP FUNCTION records, kept, writes;
 DROP PROCEDURE live;

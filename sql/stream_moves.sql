@@ -2,18 +2,6 @@
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 SELECT idem_cleanup_pause();
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    hint text;
-    number bigint;
-BEGIN
-    EXECUTE statement;
-    GET DIAGNOSTICS number = ROW_COUNT;
-    RETURN 'ok ' || number;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(hint, ''), '');
-END $$;
 CREATE TABLE t (id text, part integer) PARTITION BY LIST (part);
 CREATE TABLE t1 PARTITION OF t FOR VALUES IN (1);
 CREATE TABLE t2 PARTITION OF t FOR VALUES IN (2);
@@ -103,7 +91,7 @@ BEGIN
     IF NEW.id = 'a' AND pg_trigger_depth() = 1 THEN
         INSERT INTO t VALUES ('b', 1), ('b', 2);
         UPDATE t SET part = 3 - part WHERE id = 'b';
-        PERFORM attempt('UPDATE t SET part = 99 WHERE id = ''b''');
+        PERFORM attempt_rows('UPDATE t SET part = 99 WHERE id = ''b''');
         INSERT INTO t VALUES ('a', 1), ('b', 2), ('nested', 2);
     END IF;
     RETURN NEW;
@@ -124,18 +112,18 @@ INSERT INTO t VALUES ('n', 2), ('b', 2) RETURNING id;
 -- But somebody must be told of each row, before one is lost.
 DROP TRIGGER zy_idem_id_accept ON t;
 DROP TRIGGER zy_idem_id_move ON t;
-SELECT attempt($$INSERT INTO t VALUES ('o', 1)$$);
-SELECT attempt($$UPDATE t SET part = 2 WHERE id = 'n'$$);
+SELECT attempt_rows($$INSERT INTO t VALUES ('o', 1)$$);
+SELECT attempt_rows($$UPDATE t SET part = 2 WHERE id = 'n'$$);
 CREATE TRIGGER mine_del BEFORE DELETE ON t FOR EACH ROW WHEN (OLD.id <> 'q')
     EXECUTE FUNCTION idem_accept_row('second', 'id');
-SELECT attempt($$UPDATE t SET part = 2 WHERE id = 'n'$$);
+SELECT attempt_rows($$UPDATE t SET part = 2 WHERE id = 'n'$$);
 DROP TRIGGER mine_del ON t;
 CREATE TRIGGER mine_del BEFORE DELETE ON t FOR EACH ROW EXECUTE FUNCTION idem_accept_row('second', 'id');
-SELECT attempt($$UPDATE t SET part = 2 WHERE id = 'n'$$);
+SELECT attempt_rows($$UPDATE t SET part = 2 WHERE id = 'n'$$);
 ALTER TABLE t DISABLE TRIGGER mine_del;
-SELECT attempt($$UPDATE t SET part = 1 WHERE id = 'n'$$);
+SELECT attempt_rows($$UPDATE t SET part = 1 WHERE id = 'n'$$);
 ALTER TABLE t ENABLE ALWAYS TRIGGER mine_del;
-SELECT attempt($$UPDATE t SET part = 1 WHERE id = 'n'$$);
+SELECT attempt_rows($$UPDATE t SET part = 1 WHERE id = 'n'$$);
 SELECT id, part FROM t ORDER BY id;
 
 -- One partition's trigger does not hear of what leaves another.
@@ -145,9 +133,9 @@ CREATE TABLE w2 PARTITION OF w FOR VALUES IN (2);
 CREATE TRIGGER mine BEFORE INSERT OR DELETE ON w2 FOR EACH ROW EXECUTE FUNCTION idem_accept_row('ww', 'id');
 INSERT INTO w VALUES ('x', 1);
 SELECT outcome FROM idem_accept_id('ww', 'x');
-SELECT attempt('UPDATE w SET part = 2');
+SELECT attempt_rows('UPDATE w SET part = 2');
 CREATE TRIGGER told BEFORE DELETE ON w FOR EACH ROW EXECUTE FUNCTION idem_accept_row('ww', 'id');
-SELECT attempt('UPDATE w SET part = 2');
+SELECT attempt_rows('UPDATE w SET part = 2');
 SELECT * FROM w;
 DROP TABLE w;
 
@@ -220,4 +208,4 @@ SELECT seq, part FROM p ORDER BY seq;
 DROP TABLE p;
 DELETE FROM idem_records;
 DELETE FROM idem_producers;
-DROP FUNCTION attempt, skip, skip_third, stay, deliver;
+DROP FUNCTION skip, skip_third, stay, deliver;

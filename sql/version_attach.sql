@@ -1,21 +1,5 @@
 -- Versions: attaching and detaching, what is refused, what renames and other DDL do.
 \set SHOW_CONTEXT never
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-    hint text;
-BEGIN
-    IF statement ~ '^SELECT|RETURNING' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '') || coalesce(' | ' || nullif(hint, ''), '');
-END $$;
 -- The column gets what it lacks.
 CREATE TABLE doc (id integer PRIMARY KEY, note text, version integer, seen timestamptz, count bigint DEFAULT 0);
 INSERT INTO doc VALUES (1, NULL, NULL), (2, 'b', NULL), (3, 'c', 9);
@@ -203,4 +187,3 @@ DROP TABLE theirs;
 SET client_min_messages = warning;
 DROP OWNED BY regress_idem_owner, regress_idem_heir, regress_idem_other;
 DROP ROLE regress_idem_heir, regress_idem_owner, regress_idem_other;
-DROP FUNCTION attempt;

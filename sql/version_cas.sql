@@ -1,21 +1,5 @@
 -- idem_cas: a change of one row that still has the version that was read.
 \set SHOW_CONTEXT never
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    detail text;
-    hint text;
-BEGIN
-    IF statement ~ '^SELECT|RETURNING' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '') || coalesce(' | ' || nullif(hint, ''), '');
-END $$;
 CREATE DOMAIN short AS varchar(5) CHECK (VALUE <> 'no');
 CREATE TYPE color AS ENUM ('red', 'green');
 CREATE TYPE pair AS (a integer, b text);
@@ -267,6 +251,6 @@ ROLLBACK;
 BEGIN READ ONLY;
 SELECT idem_version_detach(NULL);
 ROLLBACK;
-DROP FUNCTION attempt, suppress, follow;
+DROP FUNCTION suppress, follow;
 DROP TYPE color, pair;
 DROP DOMAIN short;

@@ -1,21 +1,5 @@
 -- Versions: what an update may write in each mode, and what it stores.
 \set SHOW_CONTEXT never
-CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    answer text;
-    place text;
-    detail text;
-BEGIN
-    IF statement ~ '^SELECT|RETURNING' THEN
-        EXECUTE statement INTO answer;
-    ELSE
-        EXECUTE statement;
-    END IF;
-    RETURN coalesce('ok ' || nullif(answer, ''), 'ok');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, place = COLUMN_NAME;
-    RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || nullif(detail, ''), '') || coalesce(' @' || nullif(place, ''), '');
-END $$;
 CREATE TABLE doc (id integer PRIMARY KEY, note text, version integer, more text);
 INSERT INTO doc SELECT i, 'a', 5 FROM generate_series(1, 3) AS i;
 CREATE FUNCTION in_mode(mode text) RETURNS TABLE (written text, answer text) LANGUAGE plpgsql AS $$
@@ -34,6 +18,23 @@ SELECT * FROM in_mode('where');
 SELECT * FROM in_mode('expect');
 SELECT * FROM in_mode('client');
 TABLE doc ORDER BY id;
+-- Programs learn which column it is.
+CREATE FUNCTION column_refused(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    place text;
+BEGIN
+    EXECUTE statement;
+    RETURN NULL;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS place = COLUMN_NAME;
+    RETURN SQLSTATE || ' ' || place;
+END $$;
+SELECT mode, idem_version_attach('doc', mode => mode),
+    column_refused('UPDATE doc SET version = 99 WHERE id = 1') AS written,
+    column_refused('UPDATE doc SET version = NULL WHERE id = 1') AS nulled
+FROM unnest('{where,expect,client}'::text[]) AS mode;
+SELECT column_refused('UPDATE doc SET note = note WHERE id = 1') AS not_written;
+DROP FUNCTION column_refused;
 
 -- Whole errors.
 UPDATE doc SET version = 9 WHERE id = 2;
@@ -207,4 +208,4 @@ SELECT format('DROP TABLE %I', repeat('t', 63)) \gexec
 
 DROP VIEW doc_view;
 DROP TABLE doc;
-DROP FUNCTION attempt, in_mode, meddle, suppress;
+DROP FUNCTION in_mode, meddle, suppress;
