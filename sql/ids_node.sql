@@ -1,19 +1,5 @@
 -- Numbers for generators of ids: the lowest free one, for as long as its lease lasts.
 
--- Waits until the lease of a lock is over by the server's clock.
-CREATE FUNCTION lapse(lock text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    deadline timestamptz := clock_timestamp() + '20 s';
-BEGIN
-    WHILE EXISTS (SELECT FROM idem_records WHERE scope = 'idem.lock' AND key = lock
-                  AND lease_expires_at > clock_timestamp()) LOOP
-        IF clock_timestamp() > deadline THEN
-            RAISE EXCEPTION 'the lease does not end';
-        END IF;
-        PERFORM pg_sleep(0.002);
-    END LOOP;
-END $$;
-
 \pset format unaligned
 \pset tuples_only on
 \pset null NULL
@@ -42,7 +28,7 @@ SELECT node FROM idem_node_claim('lock');
 
 -- Lapsed, it is taken over, with a window that begins after the former one.
 SELECT node, name, token, expires_at FROM idem_node_claim('lapse', '1 ms') \gset
-SELECT lapse(:'name');
+CALL until_lapsed(:'name', 'idem.lock');
 SELECT acquired, node, token > :token, claimed_at >= :'expires_at' FROM idem_node_claim('lapse');
 SELECT attempt(format('SELECT idem_lock_extend(%L, %s)', :'name', :token)) ~ '^ID410';
 SELECT attempt(format('SELECT idem_fence(%L, %s)', :'name', :token)) ~ '^ID021';
@@ -110,7 +96,7 @@ COMMIT;
 -- In its own transaction a number is held whatever the clock says.
 BEGIN;
 SELECT node, name FROM idem_node_claim('own', '1 ms') \gset
-SELECT lapse(:'name');
+CALL until_lapsed(:'name', 'idem.lock');
 SELECT node FROM idem_node_claim('own');
 COMMIT;
 -- What is rolled back is free.
@@ -143,4 +129,3 @@ SELECT idem_scope_reset('idem.lock');
 DROP OWNED BY regress_idem_node;
 DROP ROLE regress_idem_node, regress_idem_other;
 DELETE FROM idem_records WHERE scope = 'idem.lock';
-DROP FUNCTION lapse;

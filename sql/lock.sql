@@ -1,20 +1,6 @@
 -- Durable locks in one session: taking, finding taken, prolonging, giving back, losing and fencing.
 SET timezone = 'UTC';
 
--- Waits until the lease of a lock is over by the server's clock.
-CREATE FUNCTION lapse(lock text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    deadline timestamptz := clock_timestamp() + '20 s';
-BEGIN
-    WHILE EXISTS (SELECT FROM idem_records WHERE scope = 'idem.lock' AND key = lock
-                  AND lease_expires_at > clock_timestamp()) LOOP
-        IF clock_timestamp() > deadline THEN
-            RAISE EXCEPTION 'the lease does not end';
-        END IF;
-        PERFORM pg_sleep(0.002);
-    END LOOP;
-END $$;
-
 -- The token of the present holder, for a test to hand in as its own.
 CREATE FUNCTION token_of(lock text) RETURNS bigint LANGUAGE sql AS $$
     SELECT token FROM idem_records WHERE scope = 'idem.lock' AND key = lock
@@ -57,20 +43,20 @@ SELECT attempt(format('SELECT idem_fence(%L, %s)', 'report', token_of('report'))
 
 -- Lost: prolonging it is refused although nobody took it; a fence still holds, and giving back works, late as it is.
 SELECT acquired FROM idem_lock('brief', '1 ms');
-SELECT lapse('brief');
+CALL until_lapsed('brief', 'idem.lock');
 SELECT attempt($$SELECT idem_lock_extend('brief')$$);
 SELECT attempt($$SELECT idem_fence('brief')$$);
 SELECT idem_unlock('brief');
 -- Lost and taken at once by the first who looks.
 SELECT acquired, after_loss FROM idem_lock('brief', '1 ms');
 SELECT token_of('brief') AS former \gset
-SELECT lapse('brief');
+CALL until_lapsed('brief', 'idem.lock');
 SELECT acquired, after_loss, token > :former FROM idem_lock('brief', '1 minute');
 SELECT attempt(format('SELECT idem_unlock(%L, %s)', 'brief', :former));
 
 -- With a delay a lost lock stays shut that much longer; the holder's own end stays what it was.
 SELECT acquired FROM idem_lock('slow', '1 ms', delay => '1 hour');
-SELECT lapse('slow');
+CALL until_lapsed('slow', 'idem.lock');
 SELECT acquired, expires_at < clock_timestamp(), retry_after BETWEEN '59 min' AND '1 hour' FROM idem_lock('slow', '1 ms');
 SELECT attempt($$SELECT idem_lock_extend('slow')$$);
 -- One that was given back does not, and the next holder sets its own delay.
@@ -78,7 +64,7 @@ SELECT idem_unlock('slow');
 SELECT acquired, after_loss FROM idem_lock('slow', '1 hour', delay => '5 s');
 SELECT idem_unlock('slow');
 SELECT acquired, after_loss FROM idem_lock('slow', '1 ms');
-SELECT lapse('slow');
+CALL until_lapsed('slow', 'idem.lock');
 SELECT acquired, after_loss FROM idem_lock('slow', '1 ms');
 
 -- Given back, but shut until long enough after it was granted; the token is void at once.
@@ -93,7 +79,7 @@ SELECT attempt(format('SELECT idem_fence(%L, %s)', 'nightly', :former));
 -- Whoever has it next has not taken it from somebody who was lost.
 SELECT acquired FROM idem_lock('rest', '1 minute');
 SELECT idem_unlock('rest', at_least => '2 s');
-SELECT lapse('rest');
+CALL until_lapsed('rest', 'idem.lock');
 SELECT acquired, after_loss FROM idem_lock('rest', '1 minute');
 -- Held long enough already.
 SELECT acquired FROM idem_lock('long', '1 minute');
@@ -125,7 +111,7 @@ SELECT idem_unlock('rolled', token_of('rolled'));
 -- In the transaction that took it the lock is held whatever the clock says.
 BEGIN;
 SELECT acquired FROM idem_lock('quick', '1 ms');
-SELECT lapse('quick');
+CALL until_lapsed('quick', 'idem.lock');
 SELECT acquired FROM idem_lock('quick', '1 ms');
 SELECT idem_lock_extend('quick', ttl => '1 minute') > clock_timestamp();
 SELECT idem_fence('quick');
@@ -205,14 +191,14 @@ SELECT acquired, expires_at > clock_timestamp() + '119 min' FROM idem_lock('scop
 SELECT attempt($$SELECT idem_lock('y', '1 s', data => '"more than ten bytes"')$$);
 -- A lost lock is nobody's work to be decided on.
 SELECT acquired FROM idem_lock('held', '1 ms');
-SELECT lapse('held');
+CALL until_lapsed('held', 'idem.lock');
 SELECT acquired, after_loss FROM idem_lock('held', '1 ms');
 SELECT idem_scope_reset('idem.lock');
 -- What operators do to the record, they do to the lock.
 SELECT idem_forget('scoped', 'idem.lock', force => true);
 SELECT acquired, after_loss FROM idem_lock('scoped', '1 minute');
 SELECT acquired FROM idem_lock('decided', '1 ms');
-SELECT lapse('decided');
+CALL until_lapsed('decided', 'idem.lock');
 SELECT idem_resolve('decided', 'finish', 'idem.lock', '1');
 SELECT acquired, after_loss FROM idem_lock('decided', '1 minute');
 
@@ -220,4 +206,4 @@ SELECT acquired, after_loss FROM idem_lock('decided', '1 minute');
 SELECT count(*) FROM idem_records WHERE scope = 'idem.lock' AND key = 'report';
 DROP OWNED BY regress_lock_user;
 DROP ROLE regress_lock_user;
-DROP FUNCTION cycle, lapse, token_of;
+DROP FUNCTION cycle, token_of;

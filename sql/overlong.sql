@@ -1,24 +1,14 @@
 -- A transaction that stays open longer than its lease: its claim stays its own, because nobody else can reach the row.
-CREATE PROCEDURE until_lapsed(k text) LANGUAGE plpgsql AS $$
-DECLARE
-    deadline timestamptz := clock_timestamp() + '1 min';
-BEGIN
-    WHILE (SELECT lease_expires_at > clock_timestamp() FROM idem_records WHERE scope = 'overlong' AND key = k) LOOP
-        IF clock_timestamp() > deadline THEN
-            RAISE 'the lease of % does not end', k;
-        END IF;
-    END LOOP;
-END $$;
 BEGIN;
 SELECT outcome FROM idem_begin('k', 'overlong', '\x01', lease => '100 ms');
-CALL until_lapsed('k');
+CALL until_lapsed('k', 'overlong');
 -- A duplicate in the same transaction is not waited for, and does not take over.
 SELECT outcome, attempt, retry_after FROM idem_begin('k', 'overlong', '\x01');
 SELECT outcome, attempt, retry_after FROM idem_begin('k', 'overlong', '\x01', wait => '1 h');
 SELECT outcome FROM idem_begin('k', 'overlong', '\x02');
 SELECT idem_checkpoint('k', 'half', '1', 'overlong');
 SELECT idem_extend('k', 'overlong', lease => '100 ms') > clock_timestamp() AS extended;
-CALL until_lapsed('k');
+CALL until_lapsed('k', 'overlong');
 SELECT idem_finish('k', '"late but first"', 'overlong');
 COMMIT;
 SELECT outcome, attempt, result FROM idem_begin('k', 'overlong', '\x01');
@@ -28,12 +18,12 @@ BEGIN;
 SAVEPOINT s;
 SELECT outcome FROM idem_begin('savepoint', 'overlong', lease => '1 us');
 RELEASE s;
-CALL until_lapsed('savepoint');
+CALL until_lapsed('savepoint', 'overlong');
 SELECT outcome, attempt FROM idem_begin('savepoint', 'overlong');
 COMMIT;
 BEGIN;
 SELECT outcome, attempt FROM idem_begin('savepoint', 'overlong', lease => '1 us');
-CALL until_lapsed('savepoint');
+CALL until_lapsed('savepoint', 'overlong');
 SELECT outcome, attempt FROM idem_begin('savepoint', 'overlong');
 SELECT idem_finish('savepoint', '2', 'overlong');
 COMMIT;
@@ -41,7 +31,7 @@ SELECT outcome, attempt, result FROM idem_begin('savepoint', 'overlong');
 -- A record of this transaction does not expire under its owner either.
 BEGIN;
 SELECT outcome FROM idem_begin('expired', 'overlong', lease => '1 us', retain => '1 us');
-CALL until_lapsed('expired');
+CALL until_lapsed('expired', 'overlong');
 SELECT outcome, attempt FROM idem_begin('expired', 'overlong');
 SELECT status FROM idem_get('expired', 'overlong');
 SELECT idem_finish('expired', '1', 'overlong');
@@ -50,10 +40,9 @@ COMMIT;
 BEGIN;
 SELECT now() AS start \gset
 SELECT outcome FROM idem_begin('first', 'overlong', lease => '50 ms');
-CALL until_lapsed('first');
+CALL until_lapsed('first', 'overlong');
 SELECT lease_expires_at > :'start'::timestamptz + '1 h 50 ms' AS whole
 FROM idem_begin('second', 'overlong', lease => '1 h');
 COMMIT;
 -- Once committed, what is over is over.
 SELECT outcome, attempt FROM idem_begin('first', 'overlong');
-DROP PROCEDURE until_lapsed;

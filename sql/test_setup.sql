@@ -32,6 +32,21 @@ EXCEPTION WHEN OTHERS THEN
     RETURN concat_ws(' | ', SQLSTATE || ' ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
 END $$;
 
+-- Waits until the lease of a key is over by the server's clock.
+CREATE PROCEDURE until_lapsed(k text, s text) LANGUAGE plpgsql AS $$
+DECLARE
+    deadline timestamptz := clock_timestamp() + '1 min';
+BEGIN
+    WHILE (SELECT lease_expires_at > clock_timestamp() FROM idem_records WHERE scope = s AND key = k) LOOP
+        IF clock_timestamp() > deadline THEN
+            RAISE 'the lease of % does not end', k;
+        END IF;
+        PERFORM pg_sleep(0.002);
+    END LOOP;
+END $$;
+-- A trigger that leaves the row out.
+CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+
 CREATE TEMPORARY TABLE attempted (n integer PRIMARY KEY);
 SELECT statement, attempt(statement) FROM unnest(ARRAY['SELECT 1', 'SELECT NULL', 'SELECT ''''', 'SELECT WHERE false',
     'SELECT FROM generate_series(1, 2)', 'INSERT INTO attempted VALUES (1)',
