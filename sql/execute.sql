@@ -63,17 +63,9 @@ SELECT key, outcome, result FROM (VALUES
     idem_execute('argument: ' || key, statement, args::jsonb, 'execute');
 
 -- What is refused leaves no claim behind.
-CREATE FUNCTION refusal(statement text, args jsonb DEFAULT '[]') RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    detail text;
-    hint text;
-BEGIN
-    PERFORM idem_execute('refused', statement, args, 'execute');
-    RETURN 'accepted';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(' | ', SQLSTATE, SQLERRM, nullif(detail, ''), nullif(hint, ''));
-END $$;
+CREATE FUNCTION refusal(statement text, args jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
+    SELECT attempt(format('SELECT FROM idem_execute(%L, %L, %L, %L)', 'refused', statement, args, 'execute'))
+$$;
 SELECT statement, args, refusal(statement, args) FROM (VALUES
     ('SELECT $1::integer, $2::integer', '[1]'::jsonb), ('SELECT 1', '[1]'), ('SELECT $1::integer', '[]'),
     ('SELECT 1', '{}'), ('SELECT 1', '1'), ('SELECT 1', 'null'), ('SELECT 1', NULL),

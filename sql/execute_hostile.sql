@@ -49,17 +49,9 @@ SELECT outcome FROM idem_execute('many', 'SELECT $1::few AS x, cardinality($1) A
 DROP DOMAIN few;
 
 -- What is refused leaves no claim behind.
-CREATE FUNCTION refusal(statement text, args jsonb) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    detail text;
-    hint text;
-BEGIN
-    PERFORM idem_execute('refused', statement, args, 'hostile');
-    RETURN 'accepted';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(' | ', SQLSTATE, SQLERRM, nullif(detail, ''), nullif(hint, ''));
-END $$;
+CREATE FUNCTION refusal(statement text, args jsonb) RETURNS text LANGUAGE sql AS $$
+    SELECT attempt(format('SELECT FROM idem_execute(%L, %L, %L, %L)', 'refused', statement, args, 'hostile'))
+$$;
 SELECT statement, refusal(statement, args) FROM (VALUES
     ('SELECT $1 IS NULL', '[1]'::jsonb), ('SELECT $1::text, $2 IS NULL', '["a", null]'),
     ('-- nothing', '[]'), ('/* nothing */', '[]'), (';;', '[]'), (' ; -- nothing', '[]')) AS s(statement, args);

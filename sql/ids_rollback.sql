@@ -1,16 +1,9 @@
 -- Changing a sequence can be rolled back. What was drawn in between must not come again.
 SET client_min_messages = warning;
 SET idem.node_id = 7;
-CREATE FUNCTION try_sequence(seq regclass) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    detail text;
-    hint text;
-BEGIN
-    RETURN CASE WHEN idem_snowflake(seq) > 0 THEN 'given' END;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', SQLSTATE || ' ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
-END $$;
+CREATE FUNCTION try_sequence(seq regclass) RETURNS text LANGUAGE sql AS $$
+    SELECT attempt(format('SELECT idem_snowflake(%L) > 0', seq))
+$$;
 SELECT idem_snowflake_create('lasting');
 CREATE TABLE owner (id bigint);
 ALTER SEQUENCE lasting OWNED BY owner.id;
@@ -28,7 +21,7 @@ SELECT idem_snowflake('lasting') > :last AS greater;
 SELECT idem_snowflake('lasting') AS last \gset
 BEGIN;
 TRUNCATE owner RESTART IDENTITY;
-SELECT split_part(try_sequence('lasting'), E'\n', 1);
+SELECT split_part(try_sequence('lasting'), ' | ', 1);
 ROLLBACK;
 SELECT idem_snowflake('lasting') > :last AS greater;
 SELECT idem_snowflake('lasting') AS last \gset
@@ -45,17 +38,17 @@ ROLLBACK;
 BEGIN;
 SAVEPOINT a;
 ALTER SEQUENCE lasting RESTART;
-SELECT split_part(try_sequence('lasting'), E'\n', 1);
+SELECT split_part(try_sequence('lasting'), ' | ', 1);
 ROLLBACK TO a;
 SELECT try_sequence('lasting');
 ALTER SEQUENCE lasting MINVALUE 1;
 SAVEPOINT b;
 ALTER SEQUENCE lasting MINVALUE 1;
 ROLLBACK TO b;
-SELECT split_part(try_sequence('lasting'), E'\n', 1);
+SELECT split_part(try_sequence('lasting'), ' | ', 1);
 RELEASE b;
 RELEASE a;
-SELECT split_part(try_sequence('lasting'), E'\n', 1);
+SELECT split_part(try_sequence('lasting'), ' | ', 1);
 ROLLBACK;
 SELECT idem_snowflake('lasting') > :last AS greater;
 BEGIN;
@@ -71,7 +64,7 @@ SELECT try_sequence('own');
 SAVEPOINT a;
 SELECT try_sequence('own');
 ALTER SEQUENCE own RESTART;
-SELECT split_part(try_sequence('own'), E'\n', 1);
+SELECT split_part(try_sequence('own'), ' | ', 1);
 ROLLBACK TO a;
 SELECT try_sequence('own');
 ALTER SEQUENCE own MINVALUE 1;

@@ -1,17 +1,10 @@
 -- Which sequences make ids, and what is to be altered about the others.
 SET client_min_messages = warning;
 SET idem.node_id = 7;
-CREATE FUNCTION try_sequence(seq regclass) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    detail text;
-    hint text;
-BEGIN
-    RETURN (SELECT CASE WHEN clock_timestamp() - at BETWEEN '0' AND '1 min' THEN 'given' ELSE 'of another time' END
-        FROM idem_snowflake_parts(idem_snowflake(seq), seq));
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', SQLSTATE || ' ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
-END $$;
+CREATE FUNCTION try_sequence(seq regclass) RETURNS text LANGUAGE sql AS $$
+    SELECT attempt(format('SELECT CASE WHEN clock_timestamp() - at BETWEEN ''0'' AND ''1 min'' THEN ''given''
+        ELSE ''of another time'' END FROM idem_snowflake_parts(idem_snowflake(%1$L), %1$L)', seq))
+$$;
 CREATE SEQUENCE plain;
 SELECT try_sequence('plain'), try_sequence('plain');
 SELECT at = '2025-01-01 00:00:00+00' AS default_epoch FROM idem_snowflake_parts(0, 'plain');
@@ -34,11 +27,11 @@ DO $$
 BEGIN
     IF current_setting('server_version_num')::integer >= 150000 THEN
         EXECUTE 'CREATE UNLOGGED SEQUENCE unlogged';
-        ASSERT try_sequence('unlogged') = E'55000 unlogged sequence public.unlogged cannot make ids\n'
-            'A crash would set it back, and it would give ids again.\n'
+        ASSERT try_sequence('unlogged') = '55000 unlogged sequence public.unlogged cannot make ids | '
+            'A crash would set it back, and it would give ids again. | '
             'Use ALTER SEQUENCE public.unlogged SET LOGGED.', try_sequence('unlogged');
         EXECUTE 'ALTER SEQUENCE public.unlogged SET LOGGED';
-        ASSERT try_sequence('unlogged') = 'given', try_sequence('unlogged');
+        ASSERT try_sequence('unlogged') = 'ok given', try_sequence('unlogged');
         EXECUTE 'ALTER SEQUENCE public.unlogged SET UNLOGGED';
         ASSERT try_sequence('unlogged') ~ '^55000', try_sequence('unlogged');
         DROP SEQUENCE unlogged;
@@ -59,11 +52,11 @@ SELECT seq, try_sequence(seq) FROM unnest(ARRAY['by_two', 'cached', 'four_bytes'
 SELECT try_sequence('plain');
 BEGIN;
 ALTER SEQUENCE plain INCREMENT 2;
-SELECT split_part(try_sequence('plain'), E'\n', 1);
+SELECT split_part(try_sequence('plain'), ' | ', 1);
 ROLLBACK;
 SELECT try_sequence('plain');
 ALTER SEQUENCE plain CACHE 5;
-SELECT split_part(try_sequence('plain'), E'\n', 1);
+SELECT split_part(try_sequence('plain'), ' | ', 1);
 ALTER SEQUENCE plain CACHE 1;
 SELECT try_sequence('plain');
 PREPARE draw AS SELECT idem_snowflake('plain') IS NULL;
@@ -120,7 +113,7 @@ DO $$
 BEGIN
     EXECUTE format('ALTER SEQUENCE young START %s', extract(epoch FROM date_trunc('hour', now()) + '2 h')::bigint * 1000);
 END $$;
-SELECT split_part(try_sequence('young'), E'\n', 1);
+SELECT split_part(try_sequence('young'), ' | ', 1);
 -- A START that cannot be an epoch: beyond what timestamps hold with all ids, or later than the clock.
 CREATE SEQUENCE beyond START 9000000000000000000;
 CREATE SEQUENCE nonsense START 18447744073709552;
@@ -128,38 +121,21 @@ CREATE SEQUENCE first_beyond START 9222118992744449;
 CREATE SEQUENCE last_within START 9222118992744448;
 CREATE SEQUENCE year3000 START 32503680000000;
 SELECT seq, try_sequence(seq) FROM unnest(ARRAY['beyond', 'nonsense', 'first_beyond']::regclass[]) AS seq;
-SELECT split_part(try_sequence(seq), E'\n', 1) FROM unnest(ARRAY['last_within', 'year3000']::regclass[]) AS seq;
-CREATE FUNCTION try_parts(seq regclass) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN (SELECT at AT TIME ZONE 'UTC' FROM idem_snowflake_parts(9223372036854775807, seq));
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
-CREATE FUNCTION try_floor(seq regclass) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN idem_snowflake_floor('294276-12-31', seq);
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
-SELECT seq, try_parts(seq), try_floor(seq)
+SELECT split_part(try_sequence(seq), ' | ', 1) FROM unnest(ARRAY['last_within', 'year3000']::regclass[]) AS seq;
+SELECT seq,
+    attempt(format('SELECT at AT TIME ZONE ''UTC'' FROM idem_snowflake_parts(9223372036854775807, %L)', seq)) AS parts,
+    attempt(format('SELECT idem_snowflake_floor(''294276-12-31'', %L)', seq)) AS floor
 FROM unnest(ARRAY['beyond', 'nonsense', 'first_beyond', 'last_within', 'year3000']::regclass[]) AS seq;
 ALTER SEQUENCE beyond START 1 RESTART;
 ALTER SEQUENCE year3000 START 1 RESTART;
 SELECT try_sequence('beyond'), try_sequence('year3000');
-DROP FUNCTION try_parts, try_floor;
 DROP SEQUENCE beyond, nonsense, first_beyond, last_within, year3000;
 -- The end of the bits: 2^41 ms after an epoch.
 SET idem.max_clock_back = 2147483647;
 SELECT setval('year2000', 9223372036854775806);
-SELECT split_part(regexp_replace(try_sequence('year2000'), '\d{6,}', '#'), E'\n', 1);
+SELECT split_part(regexp_replace(try_sequence('year2000'), '\d{6,}', '#'), ' | ', 1);
 RESET idem.max_clock_back;
-CREATE FUNCTION try_create(name text, epoch timestamptz) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN idem_snowflake_create(name, epoch);
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
-SELECT name, epoch, try_create(name, epoch::timestamptz)
+SELECT name, epoch, attempt(format('SELECT idem_snowflake_create(%L, %L)', name, epoch))
 FROM (VALUES (NULL, '2025-01-01'), ('', '2025-01-01'), ('a', NULL), ('a', '1999-12-31 23:59:59.999+00'),
     ('a', '1970-01-01'), ('a', 'infinity'), ('a', '-infinity'), ('a', '3000-01-01'), ('a..b', '2025-01-01'), ('"a', '2025-01-01'),
     ('nowhere.a', '2025-01-01'), ('plain', '2025-01-01'), ('elsewhere.public.a', '2025-01-01'),
@@ -174,4 +150,4 @@ DROP SEQUENCE plain, by_two, cached, four_bytes, two_bytes, limited, descending,
     "日本", year2000, year2020, young;
 DROP VIEW seen;
 DROP TABLE "no sequence";
-DROP FUNCTION try_sequence, try_create;
+DROP FUNCTION try_sequence;

@@ -12,18 +12,7 @@ SELECT outcome FROM idem_begin(idem_key('key', 'a/b'), 'key');
 SELECT outcome FROM idem_begin(idem_child_key(idem_key('key', 'a/b'), 'mail'), 'key');
 SELECT key FROM idem_records WHERE scope = 'key' ORDER BY key;
 
-CREATE FUNCTION refusal(call text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    detail text;
-    hint text;
-BEGIN
-    EXECUTE 'SELECT ' || call;
-    RETURN 'accepted';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(' | ', SQLSTATE, SQLERRM, nullif(detail, ''), nullif(hint, ''));
-END $$;
-SELECT call, refusal(call) FROM unnest(ARRAY[
+SELECT call, attempt('SELECT FROM ' || call) FROM unnest(ARRAY[
     $$idem_key('')$$, $$idem_key('a', '', 'c')$$, $$idem_key('a', NULL)$$, $$idem_key(VARIADIC '{}')$$,
     $$idem_key(VARIADIC NULL)$$, $$idem_key(VARIADIC '{{a,b},{c,d}}')$$, $$idem_key(repeat('x', 512))$$,
     $$idem_key(repeat('x', 513))$$, $$idem_key(repeat(':', 171))$$,
@@ -35,7 +24,6 @@ SELECT call, refusal(call) FROM unnest(ARRAY[
 CREATE TABLE key_parts (part text);
 INSERT INTO key_parts SELECT string_agg(md5(i::text), '') FROM generate_series(1, 200) AS i;
 INSERT INTO key_parts SELECT repeat('x', 5000);
-SELECT refusal(format('idem_key(part) FROM key_parts WHERE length(part) = %s', length(part)))
+SELECT attempt(format('SELECT octet_length(idem_key(part)) FROM key_parts WHERE length(part) = %s', length(part)))
 FROM key_parts ORDER BY length(part);
 DROP TABLE key_parts;
-DROP FUNCTION refusal;
