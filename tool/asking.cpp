@@ -85,9 +85,9 @@ Answer Asker::ask_once(const Question &question, TimePoint end) {
   }
 }
 
-// The limits that a role has for its statements are not meant for one that waits on purpose. And the
-// server notices that a client is gone only when it is told to look, from 14 on; else a waiter who
-// was killed would get what it waited for.
+// The limits that a role has for its statements are not meant for one that waits on purpose. And
+// the server notices that a client is gone only when it is told to look, from 14 on; else a waiter
+// who was killed would get what it waited for.
 void Asker::prepare_to_wait() {
   set_for_session("statement_timeout", "0");
   set_for_session("lock_timeout", "0");

@@ -1,4 +1,5 @@
-// Every exit status of pgidem's own. A command's status is passed on as it is, 128 + N for signal N.
+// Every exit status of pgidem's own. A command's status is passed on as it is, 128 + N for signal
+// N.
 
 #pragma once
 

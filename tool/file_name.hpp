@@ -6,8 +6,8 @@
 
 namespace idem::tool {
 
-// Letters, digits, '-', '_' and '.' stand for themselves, every other byte is %XX. A name that would
-// be too long for a file ends in a digest of the whole.
+// Letters, digits, '-', '_' and '.' stand for themselves, every other byte is %XX. A name that
+// would be too long for a file ends in a digest of the whole.
 std::string file_name_of(const std::string &name);
 
 }  // namespace idem::tool

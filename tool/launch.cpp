@@ -45,8 +45,8 @@ void die_with(pid_t parent) {
 Launched launch(const Launch &launch) {
   Pair trouble = make_pipe();
   const pid_t parent = getpid();
-  // What the guardian ignores, the new process would miss: blocked, a signal waits until it is to do
-  // what it does to the command.
+  // What the guardian ignores, the new process would miss: blocked, a signal waits until it is to
+  // do what it does to the command.
   const NoSignals no_signals;
   const pid_t process = fork();
   if (process < 0) fail("cannot start a process");

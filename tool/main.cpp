@@ -55,8 +55,8 @@ int run(int argc, char **argv) {
   }
 }
 
-// Whoever started us may have closed one of the three; then a pipe or a socket would take its number,
-// and what is written for people would go there.
+// Whoever started us may have closed one of the three; then a pipe or a socket would take its
+// number, and what is written for people would go there.
 void open_standard_streams() {
   int descriptor = 0;
   do {

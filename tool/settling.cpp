@@ -14,8 +14,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A restart of the server may take longer than what is left of a short lease; as long as nobody else
-// has taken over, the server accepts what comes late.
+// A restart of the server may take longer than what is left of a short lease; as long as nobody
+// else has taken over, the server accepts what comes late.
 constexpr Duration kLeastPatience = seconds(10);
 
 // The server restarts, or has become a standby, or has no room for a connection.

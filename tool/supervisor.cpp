@@ -58,8 +58,8 @@ Ending Supervisor::wait_for_command() {
   return *ending_;
 }
 
-// What the command wrote before it ended is still to be passed on; for as long as it takes, or for a
-// moment when somebody wants an end.
+// What the command wrote before it ended is still to be passed on; for as long as it takes, or for
+// a moment when somebody wants an end.
 void Supervisor::drain() {
   TimePoint end = kNever;
   while (!drained() && Clock::now() < end) {

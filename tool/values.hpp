@@ -1,5 +1,5 @@
-// Reading the values of options. What is not wholly a value of its kind throws std::invalid_argument
-// with a phrase that fits behind the option's name.
+// Reading the values of options. What is not wholly a value of its kind throws
+// std::invalid_argument with a phrase that fits behind the option's name.
 
 #pragma once
 

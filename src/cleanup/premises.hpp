@@ -29,8 +29,8 @@ struct Premises {
 
 // Looks whether somebody wants the database for himself, finds the extension and takes, without
 // waiting, locks that keep it, its schema and what every batch reads in place until the transaction
-// ends. Call it first in every transaction of a worker, with a snapshot pushed. `premises` is filled
-// only when open or paused.
+// ends. Call it first in every transaction of a worker, with a snapshot pushed. `premises` is
+// filled only when open or paused.
 Entry enter(Premises *premises);
 
 // The same for a session that calls a function of the extension: nothing to lock, nothing to wait

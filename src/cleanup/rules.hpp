@@ -19,8 +19,8 @@ struct Rule {
   bool held;    // restored from a dump, and nobody has said yet that the restore is complete
 };
 
-// A list of Rule *, the extension's own tables first, in the current memory context; attachments of tables that no
-// longer exist are left out. Call inside a transaction.
+// A list of Rule *, the extension's own tables first, in the current memory context; attachments of
+// tables that no longer exist are left out. Call inside a transaction.
 List *rules_of(const Premises &premises);
 
 Rule rule_for_producers(const Premises &premises);

@@ -41,8 +41,8 @@ bool transact(Call call, Mishap *mishap) {
   return transact([](void *argument) { (*static_cast<Call *>(argument))(); }, &call, mishap);
 }
 
-// The same for what needs the extension: calls call(premises) once the visit has entered, and not at
-// all when it may not; visit.entry says which.
+// The same for what needs the extension: calls call(premises) once the visit has entered, and not
+// at all when it may not; visit.entry says which.
 template <typename Call>
 bool transact(Visit &visit, Call call, Mishap *mishap) {
   return transact(

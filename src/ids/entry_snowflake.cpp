@@ -92,8 +92,8 @@ Draw next_draw(const OpenGenerator &open, const idem::ids::LastId &last, Millis 
   return draw;
 }
 
-// A sequence that has made ids had its epoch behind it once, so the clock is wrong; and so it is when
-// it says that the default epoch is still to come.
+// A sequence that has made ids had its epoch behind it once, so the clock is wrong; and so it is
+// when it says that the default epoch is still to come.
 [[noreturn]] void refuse_before_epoch(const OpenGenerator &open, const Draw &draw) {
   const Millis epoch = open.generator->epoch;
   if (draw.given == 0 && epoch > idem::ids::kDefaultEpoch)

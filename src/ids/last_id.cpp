@@ -85,8 +85,8 @@ LastId lock_last_id(Relation relation) {
 }
 
 void move_last_id(LastId &last, Id id) {
-  // Before the look at the last checkpoint: one that begins after it will write this page, and waits
-  // for it to be unlocked.
+  // Before the look at the last checkpoint: one that begins after it will write this page, and
+  // waits for it to be unlocked.
   MarkBufferDirty(last.buffer);
   const bool needs_log = RelationNeedsWAL(last.relation);
   const bool logs = needs_log && !logged_beyond(last, id);

@@ -42,7 +42,8 @@ bool any_held_by_transaction() {
   return any;
 }
 
-// A prepared transaction keeps its locks, but belongs to no session that could refer to their names.
+// A prepared transaction keeps its locks, but belongs to no session that could refer to their
+// names.
 void refuse_prepare() {
   if (any_held_by_transaction())
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -27,9 +27,9 @@ bool holds(const LOCKTAG &tag, Kind kind);
 bool holds_any(const LOCKTAG &tag);
 
 // Takes the lock for the transaction and returns how often this session or transaction, as `kind`
-// says, now has it; 0 when others have it or queue for it and `dont_wait` is set. Raises what a lock
-// wait raises. For the time being also a lock of the session belongs to the transaction, so that an
-// ERROR leaves nothing behind, not even one that comes at the moment of the grant.
+// says, now has it; 0 when others have it or queue for it and `dont_wait` is set. Raises what a
+// lock wait raises. For the time being also a lock of the session belongs to the transaction, so
+// that an ERROR leaves nothing behind, not even one that comes at the moment of the grant.
 std::int64_t acquire(const LOCKTAG &tag, Kind kind, bool dont_wait);
 
 // Hands a lock of kind session that was just acquired over to the session.

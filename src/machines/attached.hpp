@@ -7,9 +7,9 @@
 
 namespace idem::machines {
 
-// Every attachment of this database that makes sense, in the current memory context: a list of Attachment *, each
-// once for the table it was made on, without partitions. Takes an ACCESS SHARE lock on each such
-// table.
+// Every attachment of this database that makes sense, in the current memory context: a list of
+// Attachment *, each once for the table it was made on, without partitions. Takes an ACCESS SHARE
+// lock on each such table.
 List *all_attachments(Oid schema);
 
 // The same for one table, which is open; `function` is idem_transition_check().

@@ -53,8 +53,8 @@ bool is_made_here(const Trigger &trigger);
 bool try_describe(Relation relation, const Trigger &trigger, Attachment *attachment);
 
 // The same, kept for the session until something about the table changes. What it returns lives
-// until the transaction ends. Raises ID400 for arguments that make no sense, 42703 for a column that
-// is not there, 42804 for one that cannot hold states.
+// until the transaction ends. Raises ID400 for arguments that make no sense, 42703 for a column
+// that is not there, 42804 for one that cannot hold states.
 const Attachment *attachment_of(Relation relation, const Trigger &trigger);
 
 // Whether this is one of our triggers in the schema, fires for UPDATE of a row, and so stands for

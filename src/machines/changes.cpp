@@ -170,8 +170,8 @@ NullableDatum pointer_or_null(const Value *value) {
   return {PointerGetDatum(value), value == nullptr};
 }
 
-// Where they go must be known before they are on their way. It was made with the attachment, but may
-// not have come along with a table that was restored.
+// Where they go must be known before they are on their way. It was made with the attachment, but
+// may not have come along with a table that was restored.
 void prepare_places(const Collected &one) {
   if (!OidIsValid(server::partition_for(kHistory, one.home, one.first)))
     server::provide_default_partition(kHistory, one.home);

@@ -37,7 +37,8 @@ struct Change {
 // Raises 55000: the history could not name the table's rows.
 [[noreturn]] void refuse_without_key(Relation relation);
 
-// Gives a change its place in the history and collects it, to be written by write_changes(), or else before the transaction ends.
+// Gives a change its place in the history and collects it, to be written by write_changes(), or
+// else before the transaction ends.
 void collect(const Change &change);
 
 // Writes what was collected in this subtransaction. Call when a statement ends.

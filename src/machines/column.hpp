@@ -33,7 +33,8 @@ struct StateMap {
 };
 StateMap *map_states(const ColumnType &column, const Edition *edition);
 
-// The first state that the column cannot hold, or takes for an earlier one; kUnknown: there is none.
+// The first state that the column cannot hold, or takes for an earlier one; kUnknown: there is
+// none.
 StateIndex unusable_state(const ColumnType &column, const StateMap &map);
 
 // kUnknown for a value that is no state. The value may be toasted.

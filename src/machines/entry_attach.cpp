@@ -278,8 +278,8 @@ void lock_machines(FunctionCallInfo fcinfo, const Place &place) {
     idem::machines::lock_machine(place, machine, ShareLock);
 }
 
-// Dropping triggers locks readers out too. Taken at once: whoever asks for more of a lock than he has
-// may meet somebody who does the same.
+// Dropping triggers locks readers out too. Taken at once: whoever asks for more of a lock than he
+// has may meet somebody who does the same.
 LOCKMODE lock_needed(FunctionCallInfo fcinfo, const Place &place) {
   Relation relation = idem::tables::open_owned_table(fcinfo, kRel, AccessShareLock);
   const char *column = idem::machines::required_column_name(fcinfo, kCol);

@@ -31,8 +31,8 @@ bool is_migrated_by(const Sitting &sitting, const Move &move, const Edition *arr
   return is_migrated(*sitting.attachment, move.from.text, move.to.text);
 }
 
-// Whether the trigger fires for updates in this session. One of the user's may have a condition that
-// is not ours to foresee.
+// Whether the trigger fires for updates in this session. One of the user's may have a condition
+// that is not ours to foresee.
 bool will_fire(const Trigger &trigger) {
   const bool replica = SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA;
   const char never = replica ? TRIGGER_FIRES_ON_ORIGIN : TRIGGER_FIRES_ON_REPLICA;

@@ -29,8 +29,8 @@ struct StoredMachine {
 StoredMachine read_machine(const Place &place, const char *name, int version);
 
 // Locks that are held until the transaction ends, before those of tables. Whoever defines a version
-// takes the one of the machine in EXCLUSIVE mode and that of all machines in ROW EXCLUSIVE mode, and
-// so sees all attachments; whoever attaches takes one of the two in SHARE mode, and sees all
+// takes the one of the machine in EXCLUSIVE mode and that of all machines in ROW EXCLUSIVE mode,
+// and so sees all attachments; whoever attaches takes one of the two in SHARE mode, and sees all
 // versions.
 void lock_machine(const Place &place, const char *name, LOCKMODE mode);
 void lock_all_machines(const Place &place, LOCKMODE mode);

@@ -51,10 +51,10 @@ struct Claim {
 };
 
 // Claims the key, or settles it at once where the request brings the outcome, or says why not.
-// Writes nothing unless the outcome is `started` or `finished`. Raises 40001 when
-// the record changed under a transaction-wide snapshot or the race for it does not settle, and
-// whatever a lock wait raises when `wait` is null. For a lock a null `wait` means for ever, the
-// table must be described with home.newest set, and the caller's lock_timeout counts for every wait.
+// Writes nothing unless the outcome is `started` or `finished`. Raises 40001 when the record
+// changed under a transaction-wide snapshot or the race for it does not settle, and whatever a lock
+// wait raises when `wait` is null. For a lock a null `wait` means for ever, the table must be
+// described with home.newest set, and the caller's lock_timeout counts for every wait.
 Claim begin(RecordsTable table, const BeginRequest &request, const ScopeSettings &settings);
 
 // Raises ID409, ID422 or ID423 for an outcome that leaves the caller without a claim or a result.

@@ -35,8 +35,8 @@ bool prolong_result(const RecordsTable &table, const Identity &id, TimestampTz u
 // Removes a result before its time; false when there is none that counts.
 bool forget_result(const RecordsTable &table, const Identity &id);
 
-// What locks need of this. Each tells instead of raising why it did nothing; `unknown` when no token
-// was presented and this session knows of none.
+// What locks need of this. Each tells instead of raising why it did nothing; `unknown` when no
+// token was presented and this session knows of none.
 TokenStep try_release(const RecordsTable &table, const Presented &claim);
 TokenStep try_extend(const RecordsTable &table, const Presented &claim, const Interval &lease,
                      TimestampTz *lease_expires_at);

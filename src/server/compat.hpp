@@ -249,8 +249,8 @@ inline xl_seq_rec sequence_log_record(Relation sequence) {
   return record;
 }
 
-// 16 renamed which subtransactions of this transaction have given a relation another file: the first
-// one that was not rolled back, and the last one, which is forgotten when it is rolled back.
+// 16 renamed which subtransactions of this transaction have given a relation another file: the
+// first one that was not rolled back, and the last one, which is forgotten when it is rolled back.
 struct FileMakers {
   SubTransactionId first;
   SubTransactionId last;

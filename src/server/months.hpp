@@ -22,13 +22,13 @@ Oid parent_of_months(const MonthlyTable &table, const Home &home);
 // must neither fail nor wait for a month to be made.
 void provide_default_partition(const MonthlyTable &table, const Home &home);
 
-// Call this before a statement that inserts a row of `time`. Where its month is just being made, the
-// statement would choose the default partition, wait for it, and fail because the row no longer
+// Call this before a statement that inserts a row of `time`. Where its month is just being made,
+// the statement would choose the default partition, wait for it, and fail because the row no longer
 // belongs there.
 void await_month(const MonthlyTable &table, const Home &home, TimestampTz time);
 
-// The partition that takes what is of `time`, going by its name: the month, or else the default one,
-// or InvalidOid.
+// The partition that takes what is of `time`, going by its name: the month, or else the default
+// one, or InvalidOid.
 Oid partition_for(const MonthlyTable &table, const Home &home, TimestampTz time);
 
 // Makes the month of `now` unless it is there, and the next one if that is near; they take over
@@ -41,9 +41,9 @@ void provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz
 // not enough. For those who can do without: the default partition takes what comes meanwhile.
 bool try_to_provide_partitions(const MonthlyTable &table, const Home &home, TimestampTz now);
 
-// Whether anything was ever stored, or is about to be: there is a default partition. Months alone do
-// not say so. They may be those of a dump that is being restored, which makes all its months before
-// the default partition, and fails where one is there already.
+// Whether anything was ever stored, or is about to be: there is a default partition. Months alone
+// do not say so. They may be those of a dump that is being restored, which makes all its months
+// before the default partition, and fails where one is there already.
 bool is_in_use(const MonthlyTable &table, const Home &home);
 
 // Drops, in this transaction, one month of which everything is older than `retention` seconds.

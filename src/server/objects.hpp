@@ -17,8 +17,8 @@ AttrNumber column_named(Oid relation, const char *table, const char *column, Oid
 // `watched` is set to what is about to be locked before that has to wait.
 Oid lock_named(const char *name, Oid schema, LOCKMODE mode, Oid *watched);
 
-// Whether rows may be written without the executor's help: an ordinary table of so many columns, and
-// no trigger, rule, CHECK or generated column.
+// Whether rows may be written without the executor's help: an ordinary table of so many columns,
+// and no trigger, rule, CHECK or generated column.
 bool is_plain_table(Relation relation, int columns);
 
 // The index of the table, which is open, that `is_wanted` says yes to, or InvalidOid.

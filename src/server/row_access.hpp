@@ -43,8 +43,8 @@ Met find_by_index(const Place &place, const Key &key, ItemPointer root, bool *en
 bool find_by_root(const Place &place, ItemPointerData root);
 
 // The same for one version, without those that came after it: quicker, but finds nothing once the
-// row was changed. Old versions on the page are not cleared away on the way, so look by the root now
-// and then.
+// row was changed. Old versions on the page are not cleared away on the way, so look by the root
+// now and then.
 bool find_version(const Place &place, ItemPointerData tid);
 
 bool find_in_snapshot(const Place &place, const Key &key, Snapshot snapshot);

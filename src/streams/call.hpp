@@ -21,7 +21,8 @@ struct Call {
 // The arguments stream, producer_id and epoch, which come first. Locks the tables for writing.
 Call read_call(FunctionCallInfo fcinfo, const char *function);
 
-// This call is a use of the producer, which then expires later. Whether that has to be written down.
+// This call is a use of the producer, which then expires later. Whether that has to be written
+// down.
 bool prolong(ProducerState &producer, const Call &call);
 
 // A number of a message, which must be 1 or more.

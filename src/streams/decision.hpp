@@ -92,8 +92,8 @@ struct Selection {
   std::int64_t missing;  // of a gap: the first number that is missing
 };
 
-// Single messages, sorted by their numbers, each number once: which of them are new. A number is too
-// old when it comes before all batches that are remembered. Says nothing of the epoch.
+// Single messages, sorted by their numbers, each number once: which of them are new. A number is
+// too old when it comes before all batches that are remembered. Says nothing of the epoch.
 Selection select_new(const ProducerState &producer, const Recent &recent, const Policy &policy,
                      const std::int64_t *numbers, std::size_t count);
 

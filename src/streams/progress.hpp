@@ -1,7 +1,7 @@
-// How far producers got within a statement. A row of idem_producers that is written for every row of
-// a table would become a chain of versions that each next look has to walk; so the first message of
-// a producer is written, those after it are accepted in memory, and the last state is written when
-// the statement ends, or else before anybody asks or the transaction ends.
+// How far producers got within a statement. A row of idem_producers that is written for every row
+// of a table would become a chain of versions that each next look has to walk; so the first message
+// of a producer is written, those after it are accepted in memory, and the last state is written
+// when the statement ends, or else before anybody asks or the transaction ends.
 
 #pragma once
 

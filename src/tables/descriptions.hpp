@@ -10,8 +10,8 @@ namespace idem::tables {
 // The triggers of one kind. Give it static storage and constant initialisation.
 struct Descriptions {
   const char *name;  // for memory contexts
-  // Describes a trigger in the current memory context, or raises an error. The description also ends
-  // when something changes about the table that `*other` is set to.
+  // Describes a trigger in the current memory context, or raises an error. The description also
+  // ends when something changes about the table that `*other` is set to.
   const void *(*describe)(Relation relation, const Trigger &trigger, Oid *other);
   HTAB *entries = nullptr;
   // Tells whether anything changed while a trigger was described.

@@ -7,8 +7,8 @@
 
 namespace idem::tables {
 
-// A plan for the statement, saved. Call between SPI_connect and SPI_finish. Whoever executes it does
-// so by execute_plan().
+// A plan for the statement, saved. Call between SPI_connect and SPI_finish. Whoever executes it
+// does so by execute_plan().
 struct Plan {
   SPIPlanPtr plan;
   int place;  // among those kept, or -1

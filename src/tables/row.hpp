@@ -20,10 +20,10 @@ struct RowKey {
 // partitioned by it must have there: a row keeps its name.
 RowKey key_of_rows(Relation relation, AttrNumber left_out);
 
-// The key of a row: as jsonb, in which numbers and booleans are such and everything else is a string,
-// dates and times as ISO 8601 whatever the session's DateStyle; and as a number by which an index
-// finds it, which is the integer of a key that is a single one, so that rows next to each other
-// stay so, or else a hash.
+// The key of a row: as jsonb, in which numbers and booleans are such and everything else is a
+// string, dates and times as ISO 8601 whatever the session's DateStyle; and as a number by which an
+// index finds it, which is the integer of a key that is a single one, so that rows next to each
+// other stay so, or else a hash.
 struct KeyOfRow {
   Jsonb *json;
   std::int64_t hash;
@@ -52,8 +52,8 @@ KeyCondition read_key(Relation relation, AttrNumber left_out, Jsonb *key);
 // The same for the key that a condition names, or null: it names other columns.
 const Jsonb *key_of_condition(const RowKey &key, Relation relation, const KeyCondition &condition);
 
-// As server::nullable_sql_value. Senders whose numbers are all floating-point ones write 42.0 for 42, and so
-// columns of integers take that; to others the zero may matter.
+// As server::nullable_sql_value. Senders whose numbers are all floating-point ones write 42.0 for
+// 42, and so columns of integers take that; to others the zero may matter.
 NullableDatum value_for_column(const JsonbValue &value, Oid type);
 
 // A row as a value of the table's row type, and where it is.

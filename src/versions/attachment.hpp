@@ -23,8 +23,8 @@ struct Attachment {
 Oid version_check_in(Oid schema);
 
 // What a trigger of ours says, kept for the session until something about the table changes. Lives
-// until the transaction ends. Raises ID400 for arguments that make no sense, 42703 for a column that
-// is not there, 42804 for one that cannot be a version.
+// until the transaction ends. Raises ID400 for arguments that make no sense, 42703 for a column
+// that is not there, 42804 for one that cannot be a version.
 const Attachment *attachment_of(Relation relation, const Trigger &trigger);
 
 // The attachment of a table and its trigger, or null. `function` is idem_version_check(). What it

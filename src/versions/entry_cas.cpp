@@ -143,8 +143,8 @@ void add_changes(Call &call, Update &update) {
 }
 
 // The next version is written here, and not left to the check, since that may not fire: disabled,
-// in the replica role, by a WHEN clause, or in a child that has none. In mode expect it must be left
-// to the check, which would take the next version for one that was read.
+// in the replica role, by a WHEN clause, or in a child that has none. In mode expect it must be
+// left to the check, which would take the next version for one that was read.
 void add_version(const Call &call, Update &update, const char *version) {
   const bool big = call.attachment->big;
   if (!call.raises) {

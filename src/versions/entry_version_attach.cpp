@@ -160,9 +160,9 @@ Gaps gaps_of(Relation relation, const char *name) {
   return {idem::server::may_be_null(RelationGetDescr(relation), column), !attribute->atthasdef};
 }
 
-// With the caller's search_path, as triggers and constraints of the table may need it. The statement
-// itself has nothing in it that would be looked up by it. Whether it has met all rows, the constraint
-// will say.
+// With the caller's search_path, as triggers and constraints of the table may need it. The
+// statement itself has nothing in it that would be looked up by it. Whether it has met all rows,
+// the constraint will say.
 void fill_nulls(const char *target, const char *column) {
   const char *sql = psprintf("UPDATE %s SET %s = 1 WHERE %s IS NULL", target, column, column);
   SPI_connect();

@@ -1,5 +1,6 @@
-// Every state of a record that the decisions can tell apart, as labels with values behind them. The tests'
-// own rules speak of the labels only, so that they share no comparison with the code under test.
+// Every state of a record that the decisions can tell apart, as labels with values behind them. The
+// tests' own rules speak of the labels only, so that they share no comparison with the code under
+// test.
 
 #pragma once
 
@@ -90,7 +91,8 @@ struct State {
   bool written_here;
 };
 
-// Nobody may take a claim whose lease runs, and nobody can take one of a transaction that is still open.
+// Nobody may take a claim whose lease runs, and nobody can take one of a transaction that is still
+// open.
 constexpr bool is_claimed(const State &state) {
   return kRunning.holds(state.lease) || (state.written_here && kOverdue.holds(state.lease));
 }

@@ -1,5 +1,6 @@
-// What a stream owes its producers, told by somebody who forgets nothing: the whole history of a producer is
-// kept, and every answer is looked up in it number by number. It shares no comparison with the code under test.
+// What a stream owes its producers, told by somebody who forgets nothing: the whole history of a
+// producer is kept, and every answer is looked up in it number by number. It shares no comparison
+// with the code under test.
 
 #pragma once
 
