@@ -113,12 +113,12 @@ sub restore
 $node->safe_psql('postgres', 'CREATE DATABASE late');
 $node->safe_psql('postgres', 'CREATE DATABASE sections');
 $node->command_ok([ restore('late', '--section=pre-data', '--section=post-data') ], 'triggers are restored before the rows');
-$node->command_fails_like([ restore('late', '--section=data') ],
+command_fails_like([ restore('late', '--section=data') ],
 	qr/ERROR:  a restore would lose rows of table "inbox".*HINT:  Restore the sections pre-data, data and post-data/s,
 	'the rows are refused, as their messages are known');
 my $data = PostgreSQL::Test::Utils::tempdir() . '/data.sql';
 $node->command_ok([ 'pg_restore', '--section=data', '--table=inbox', '--file', $data, $custom ], 'rows alone, for psql');
-$node->command_fails_like([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $data, $node->connstr('restored') ],
+command_fails_like([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $data, $node->connstr('restored') ],
 	qr/ERROR:  a restore would lose rows of table "inbox"/, 'psql is refused as well');
 $node->command_ok([ restore('sections', "--section=$_") ], "$_ is restored") for 'pre-data', 'data', 'post-data';
 is( $node->safe_psql('sections', "SELECT count(*) FROM inbox; INSERT INTO inbox VALUES ('kept'), ('new') RETURNING id"),
