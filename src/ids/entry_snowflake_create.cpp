@@ -5,6 +5,7 @@
 #include "server/arguments.hpp"
 #include "server/guard.hpp"
 #include "server/prelude.hpp"
+#include "server/statement.hpp"
 
 namespace {
 
@@ -43,10 +44,7 @@ void create(const RangeVar *name, Millis epoch) {
   const char *sql = psprintf("CREATE SEQUENCE %s AS pg_catalog.int8 START WITH " INT64_FORMAT
                              " INCREMENT BY 1 NO MAXVALUE MINVALUE 1 CACHE 1 NO CYCLE",
                              quote_qualified_identifier(name->schemaname, name->relname), epoch);
-  SPI_connect();
-  const int code = SPI_execute(sql, false, 0);
-  if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
-  SPI_finish();
+  idem::server::execute_for_caller(sql);
 }
 
 }  // namespace

@@ -114,6 +114,13 @@ void execute_text(const Home &home, const char *sql) {
   SPI_finish();
 }
 
+void execute_for_caller(const char *sql) {
+  SPI_connect();
+  const int code = SPI_execute(sql, false, 0);
+  if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
+  SPI_finish();
+}
+
 bool run_within(int limit_ms, bool (*call)(void *), void *argument) {
   const MemoryContext context = CurrentMemoryContext;
   const ResourceOwner owner = CurrentResourceOwner;

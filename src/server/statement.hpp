@@ -41,6 +41,9 @@ uint64 execute(Statement &statement, const Home &home, Datum *values, const char
 uint64 run_text(const Home &home, const char *sql);
 void execute_text(const Home &home, const char *sql);
 
+// Runs a text for its effect with the rights and the search_path that are in force.
+void execute_for_caller(const char *sql);
+
 // Runs `call(argument)` in a subtransaction in which no lock is waited for longer than `limit_ms`
 // (counted for each lock; 0: as long as the caller's lock_timeout lets it). What the call did is
 // kept if it returns true, and rolled back with the row locks it met otherwise. Returns false, with

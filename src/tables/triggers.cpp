@@ -2,6 +2,7 @@
 
 #include "server/inheritance.hpp"
 #include "server/prelude.hpp"
+#include "server/statement.hpp"
 
 namespace idem::tables {
 
@@ -91,10 +92,7 @@ void execute_definition(const char *sql) {
   const int level = NewGUCNestLevel();
   (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
                           GUC_ACTION_SAVE, true, 0, false);
-  SPI_connect();
-  const int code = SPI_execute(sql, false, 0);
-  if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
-  SPI_finish();
+  server::execute_for_caller(sql);
   AtEOXact_GUC(false, level);
 }
 

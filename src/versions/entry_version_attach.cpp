@@ -7,6 +7,7 @@
 #include "server/names.hpp"
 #include "server/prelude.hpp"
 #include "server/rows.hpp"
+#include "server/statement.hpp"
 #include "tables/arguments.hpp"
 #include "tables/triggers.hpp"
 #include "versions/attachment.hpp"
@@ -164,11 +165,8 @@ Gaps gaps_of(Relation relation, const char *name) {
 // statement itself has nothing in it that would be looked up by it. Whether it has met all rows,
 // the constraint will say.
 void fill_nulls(const char *target, const char *column) {
-  const char *sql = psprintf("UPDATE %s SET %s = 1 WHERE %s IS NULL", target, column, column);
-  SPI_connect();
-  const int code = SPI_execute(sql, false, 0);
-  if (code < 0) elog(ERROR, "\"%s\" failed: %s", sql, SPI_result_code_string(code));
-  SPI_finish();
+  idem::server::execute_for_caller(
+      psprintf("UPDATE %s SET %s = 1 WHERE %s IS NULL", target, column, column));
 }
 
 void fill_gaps(Oid table, const char *name, const Gaps &gaps, bool fill) {
